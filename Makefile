@@ -1,0 +1,25 @@
+# `make demo` runs a debate, `make test` runs all checks; both set up what they need.
+UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
+
+.PHONY: demo test check bench clean
+
+demo: $(UV)
+	@$(UV) run --quiet --no-dev --extra local moot debate "Cats are better than dogs" --format duel --max-rounds 2
+
+test: $(UV)
+	$(UV) sync --quiet --all-extras
+	$(UV) run --no-sync ruff check
+	$(UV) run --no-sync ruff format --check
+	$(UV) run --no-sync mypy
+	$(UV) run --no-sync lint-imports --no-logo
+	$(UV) run --no-sync pytest
+
+bench: $(UV)
+	$(UV) run --quiet --all-extras python bench/run.py
+
+.tools/bin/uv:
+	python3 -m venv .tools
+	.tools/bin/pip install --quiet --disable-pip-version-check uv
+
+clean:
+	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,46 @@
+"""moot: a debate engine for language models.
+
+outcome = await moot.run("duel", "Cats are better than dogs")
+
+async for event in moot.stream("duel", "Cats are better than dogs", settings={"max_rounds": 2}):
+    ...
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from pydantic import JsonValue
+
+    from moot.events import Event
+    from moot.model import Outcome
+
+
+async def stream(
+    format: str, topic: str, settings: Mapping[str, JsonValue] | None = None
+) -> AsyncGenerator[Event, None]:
+    """Create a debate, run it in this process and yield its events as they happen."""
+    from moot.app import build
+    from moot.settings import load
+
+    async with build(load()) as app:
+        record = await app.create(format, topic, settings)
+        async for event in app.stream(record.id):
+            yield event
+
+
+async def run(format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Outcome:
+    """Create a debate, run it in this process and return its outcome; raises the error it failed with."""
+    from moot.app import build
+    from moot.errors import DebateEnded
+    from moot.settings import load
+
+    async with build(load()) as app:
+        record = await app.create(format, topic, settings)
+        ending = await app.run(record.id, lambda event: None)
+        if ending.outcome is None:
+            raise DebateEnded(f"{record.id} is {ending.status}: {ending.error or ending.stop_reason}")
+        return app.formats[format].outcome.model_validate(ending.outcome)

@@ -1,0 +1,229 @@
+"""The composition root: puts store, models, formats and engine together, and is all that surfaces call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from pydantic import JsonValue, ValidationError
+
+from moot import formats as known_formats
+from moot.engine import Ending, Player, Sink, run_debate
+from moot.errors import Busy, Fenced, InvalidInput, MootError, StoreError
+from moot.events import Event
+from moot.llm.client import Client
+from moot.llm.connect import Choice, Models
+from moot.model import AnyFormat, Record, Seat, SeatSettings, Settings, Status
+from moot.owner import is_dead, this_process
+from moot.players.answer import clean
+from moot.players.model import ModelPlayer
+from moot.prompts import Prompts
+from moot.settings import AppSettings
+from moot.store.store import Store, Stored
+
+log = logging.getLogger(__name__)
+
+ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+LONGEST_TOPIC = 4000
+
+
+class App:
+    """Everything a user can do with debates. Make one with `build`."""
+
+    def __init__(
+        self, settings: AppSettings, store: Store, models: Models, formats: Mapping[str, AnyFormat], prompts: Prompts
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self.models = models
+        self.formats = formats
+        self.prompts = prompts
+        self._default_model: Choice | None = None
+
+    async def create(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Record:
+        """Store a new debate with an empty transcript; its seats keep the models chosen now."""
+        chosen = known_formats.find(self.formats, format)
+        checked = self._check_settings(chosen, settings or {})
+        record = Record(
+            id="DEB-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8)),
+            format=chosen.name,
+            format_version=chosen.version,
+            topic=check_topic(topic),
+            settings=checked.model_dump(mode="json", exclude_defaults=True),
+            seats={
+                seat.name: await self._seat_settings(checked, seat) for seat in chosen.seats if seat.player == "model"
+            },
+            created_at=time.time(),
+        )
+        return await self.store.create(record)
+
+    async def run(self, debate_id: str, sink: Sink) -> Ending:
+        """Run a debate in this process until it is finished, waiting, stopped or failed."""
+        record, turns, _ = await self._take(debate_id)
+        format = known_formats.find(self.formats, record.format)
+        playing = asyncio.create_task(
+            run_debate(
+                record,
+                turns,
+                format,
+                store=self.store,
+                player_for=self._players(format),
+                sink=sink,
+                now=time.time,
+            )
+        )
+        beating = asyncio.create_task(self._beat(debate_id, record.run))
+        try:
+            await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)
+            return playing.result() if playing.done() else beating.result()
+        except asyncio.CancelledError:
+            await asyncio.shield(self._interrupted(debate_id, record.run, playing))
+            raise
+        finally:
+            playing.cancel()
+            beating.cancel()
+            await asyncio.gather(playing, beating, return_exceptions=True)
+
+    async def stream(self, debate_id: str) -> AsyncIterator[Event]:
+        """Run a debate and yield its events as they happen; leaving the iteration interrupts the run."""
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        running = asyncio.create_task(self.run(debate_id, events.put_nowait))
+        running.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await running
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError, MootError):
+                await running
+
+    async def load(self, debate_id: str) -> Stored:
+        return await self.store.load(debate_id)
+
+    async def list(self, limit: int = 20, status: Status | None = None) -> tuple[Record, ...]:
+        return await self.store.list(limit=limit, status=status)
+
+    async def stop(self, debate_id: str) -> Record:
+        """Let the step in progress end, then nothing more."""
+        return await self.store.ask_to_stop(debate_id)
+
+    async def conclude(self, debate_id: str) -> Record:
+        """Let the step in progress end, then the closing steps."""
+        return await self.store.ask_to_conclude(debate_id)
+
+    async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
+        """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
+        if settings and (name := settings.model_for(seat)):
+            return Choice(name, "chosen for this debate")
+        if name := self.settings.models.get(seat.name) or self.settings.model:
+            return Choice(name, "MOOT_MODEL or moot.yaml")
+        if choice := self.models.group_default(seat.group):
+            return choice
+        if self._default_model is None:
+            self._default_model = await self.models.default()
+        return self._default_model
+
+    async def close(self) -> None:
+        await self.models.close()
+        await self.store.close()
+
+    def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
+        known = ", ".join(sorted(format.settings.model_fields))
+        try:
+            checked: Settings = format.settings.model_validate(
+                {**self.settings.formats.get(format.name, {}), **settings}
+            )
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+            raise InvalidInput(f"{format.name} settings: {faults}; known: {known}") from None
+        seats = [seat.name for seat in format.seats]
+        for field in (checked.models, checked.temperatures, checked.max_tokens):
+            for seat in field:
+                if seat not in seats:
+                    raise InvalidInput(f"{format.name} has no seat {seat!r}; its seats: {', '.join(seats)}")
+        return checked
+
+    async def _seat_settings(self, settings: Settings, seat: Seat) -> SeatSettings:
+        model = (await self.choose_model(seat, settings)).name
+        self.models.check(model)
+        return SeatSettings(
+            model,
+            settings.temperatures.get(seat.name, seat.temperature),
+            settings.max_tokens.get(seat.name, seat.max_tokens),
+        )
+
+    def _players(self, format: AnyFormat) -> Callable[[str], Player]:
+        players: dict[str, Player] = {"model": ModelPlayer(format, self.prompts, self.models.connect)}
+        return lambda seat: players[format.seat(seat).player]
+
+    async def _take(self, debate_id: str) -> Stored:
+        """Own the debate; what a dead process of this machine still holds is free at once."""
+        lease = self.settings.lease_seconds
+        try:
+            return await self.store.take(debate_id, this_process(), lease)
+        except Busy:
+            record = (await self.store.load(debate_id)).record
+            if not record.owner or not is_dead(record.owner) or not await self.store.release(debate_id, record.run):
+                raise
+            return await self.store.take(debate_id, this_process(), lease)
+
+    async def _beat(self, debate_id: str, run: int) -> NoReturn:
+        """Prolong the lease of a run for as long as it is the current one; raises Fenced when it is not."""
+        while True:
+            await asyncio.sleep(self.settings.heartbeat_seconds)
+            try:
+                await self.store.heartbeat(debate_id, run, self.settings.lease_seconds)
+            except StoreError as error:
+                log.warning("%s: no heartbeat, trying again: %s", debate_id, error)
+
+    async def _interrupted(self, debate_id: str, run: int, playing: asyncio.Task[Ending]) -> None:
+        """Leave a debate that this process gives up as stopped, so that anyone can resume it at once."""
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+        with suppress(Fenced):
+            await self.store.end(debate_id, run, Ending(Status.STOPPED, "interrupted"))
+
+
+@asynccontextmanager
+async def build(
+    settings: AppSettings, environ: Mapping[str, str] = os.environ, clients: Mapping[str, Client] | None = None
+) -> AsyncIterator[App]:
+    """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
+    store = await open_store(settings.database_url)
+    app = App(
+        settings, store, Models(environ, settings.providers, clients), known_formats.load(), Prompts(settings.prompts)
+    )
+    try:
+        yield app
+    finally:
+        await app.close()
+
+
+async def open_store(url: str) -> Store:
+    scheme, separator, rest = url.partition("://")
+    if scheme in ("postgres", "postgresql"):
+        from moot.store.postgres import PostgresStore
+
+        return await PostgresStore.open(url)
+    if scheme == "sqlite" and separator and rest.startswith("/"):
+        from moot.store.sqlite import SqliteStore
+
+        return await SqliteStore.open(Path(rest.removeprefix("/")))
+    raise InvalidInput(f"cannot use the database {scheme}://…: write sqlite:///FILE or postgresql://…")
+
+
+def check_topic(topic: str) -> str:
+    topic = str(clean(topic)).strip()
+    if not topic:
+        raise InvalidInput("the topic is empty: write the question to debate")
+    if len(topic) > LONGEST_TOPIC:
+        raise InvalidInput(f"the topic has {len(topic)} characters; at most {LONGEST_TOPIC} are allowed")
+    return topic

@@ -1,0 +1,52 @@
+"""Whether moot can work here: one check after the other, each with what to do about its problem."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from moot import settings
+from moot.app import App, build
+from moot.errors import MootError
+
+
+class Check(NamedTuple):
+    ok: bool
+    what: str
+    advice: str = ""
+
+
+async def checks() -> AsyncIterator[Check]:
+    yield Check(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}")
+    try:
+        chosen = settings.load()
+    except MootError as error:
+        yield Check(False, "settings", str(error))
+        return
+    files = ", ".join(str(path) for path in settings.config_files()) or "no moot.yaml: defaults and MOOT_* apply"
+    yield Check(True, f"settings ({files})")
+    try:
+        async with build(chosen) as app:
+            await app.list(limit=1)
+            yield Check(True, f"database {chosen.database_name}")
+            async for check in _model_checks(app):
+                yield check
+    except MootError as error:
+        yield Check(False, f"database {chosen.database_name}", str(error))
+
+
+async def _model_checks(app: App) -> AsyncIterator[Check]:
+    for name, provider in app.models.providers.items():
+        if provider.key_env and app.models.configured(provider):
+            reached = await app.models.reachable(provider) is not None
+            advice = "" if reached else f"check {provider.key_env} and the network"
+            yield Check(reached, f"{name} at {app.models.address(provider)}", advice)
+    seats = {seat for format in app.formats.values() for seat in format.seats if seat.player == "model"}
+    for name, why in sorted({await app.choose_model(seat) for seat in seats}):
+        try:
+            await app.models.connect(name)
+        except MootError as error:
+            yield Check(False, f"model {name} ({why})", str(error))
+        else:
+            yield Check(True, f"model {name} ({why})")

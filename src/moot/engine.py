@@ -1,0 +1,428 @@
+"""Replay the stored turns into a script, play what is missing, store each turn, tell the readers.
+
+Knows no format, no database and no vendor by name: it is handed a script, a store, players and a sink.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Protocol
+
+from moot.errors import Fenced, ModelError, MootError, ScriptChanged, StoreError
+from moot.events import (
+    EVENTS_PER_RUN,
+    DebateFailed,
+    DebateFinished,
+    DebateStarted,
+    DebateStopped,
+    Event,
+    LimitReached,
+    RoundStarted,
+    TurnChunk,
+    TurnStarted,
+    Waiting,
+    turn_finished,
+)
+from moot.export.trace import trace
+from moot.model import (
+    NO_USAGE,
+    AnyFormat,
+    Concluded,
+    Debate,
+    Failure,
+    JsonObject,
+    Limits,
+    Outcome,
+    Record,
+    Status,
+    Step,
+    Turn,
+    Usage,
+)
+
+log = logging.getLogger(__name__)
+
+INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
+"""Turns that answer no step: from there the script goes on with its closing steps."""
+
+
+class Control(NamedTuple):
+    """What people have asked of a running debate."""
+
+    stopping: bool = False
+    concluding: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended."""
+
+    status: Status
+    stop_reason: str | None = None
+    outcome: JsonObject | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a player made of a step."""
+
+    content: str
+    data: JsonObject | None = None
+    usage: Usage = NO_USAGE
+    model: str | None = None
+    marks: tuple[str, ...] = ()
+
+
+class HumanNeeded(Exception):
+    """Raised by a player whose person has not answered yet."""
+
+
+class _Wait(Exception):
+    def __init__(self, step: Step, position: int) -> None:
+        self.step = step
+        self.position = position
+
+
+class TurnStore(Protocol):
+    """What the engine needs of a store. Every write is durable when it returns; `turn.run` fences it."""
+
+    async def append(self, debate_id: str, turn: Turn) -> Control: ...
+    async def add_failure(self, debate_id: str, failure: Failure) -> None: ...
+    async def end(self, debate_id: str, run: int, ending: Ending) -> None: ...
+
+
+class Player(Protocol):
+    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply: ...
+
+
+Sink = Callable[[Event], None]
+
+
+async def run_debate(
+    record: Record,
+    turns: Sequence[Turn],
+    format: AnyFormat,
+    *,
+    store: TurnStore,
+    player_for: Callable[[str], Player],
+    sink: Sink,
+    now: Callable[[], float],
+) -> Ending:
+    """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number."""
+    return await _Run(record, turns, format, store, player_for, sink, now).to_its_end()
+
+
+def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tuple[Step, ...]:
+    """The steps a debate would play next; empty when its script is through. Pure: plays nothing."""
+    debate = format.open(record)
+    cast = _Cast(format, debate, turns)
+    while cast.batch and not cast.missing():
+        cast.advance(cast.replayed())
+    return cast.missing()
+
+
+class _Cast:
+    """A script and the stored turns it is fed with."""
+
+    def __init__(self, format: AnyFormat, debate: Debate[Any], turns: Sequence[Turn]) -> None:
+        self.format = format
+        self.debate = debate
+        self.stored = {turn.position: turn for turn in turns}
+        self.script = format.script(debate)
+        self.batch: tuple[Step, ...] = ()
+        self.outcome: Outcome | None = None
+        self._step(lambda: next(self.script))
+
+    @property
+    def base(self) -> int:
+        return len(self.debate.transcript)
+
+    def interruption(self) -> Turn | None:
+        turn = self.stored.get(self.base)
+        return turn if turn and (turn.seat, turn.kind) in INTERRUPTIONS else None
+
+    def missing(self) -> tuple[Step, ...]:
+        if self.interruption():
+            return ()
+        return tuple(step for at, step in enumerate(self.batch, self.base) if at not in self.stored)
+
+    def replayed(self) -> tuple[Turn, ...]:
+        """The stored turns that answer the batch, each checked against its step."""
+        if interruption := self.interruption():
+            return (interruption,)
+        turns = tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
+        for turn, step in zip(turns, self.batch, strict=True):
+            if (turn.seat, turn.kind, turn.round) != (step.seat, step.kind, step.round):
+                raise ScriptChanged(
+                    f"turn {turn.position} of {self.debate.id} is {turn.seat}/{turn.kind} in round {turn.round}, but "
+                    f"{self.format.name} version {self.format.version} asks for {step.seat}/{step.kind} in round "
+                    f"{step.round}; run it with the version of the format that began it"
+                )
+        return turns
+
+    def advance(self, turns: tuple[Turn, ...]) -> None:
+        """Hand the turns to the script, which answers with its next batch or its outcome."""
+        interrupted = (turns[0].seat, turns[0].kind) in INTERRUPTIONS
+        self.debate.transcript.extend(turns)
+        self.debate.steps.extend([Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch)
+        if interrupted:
+            self._step(lambda: self.script.throw(Concluded(turns[0].content)))
+        else:
+            self._step(lambda: self.script.send(turns))
+
+    def _step(self, move: Callable[[], tuple[Step, ...]]) -> None:
+        try:
+            self.batch = move()
+        except StopIteration as end:
+            self.batch, self.outcome = (), end.value
+            if any(position >= self.base for position in self.stored):
+                raise ScriptChanged(
+                    f"{self.debate.id} has turns after the end of {self.format.name} version {self.format.version}"
+                ) from None
+
+
+class _Run:
+    def __init__(
+        self,
+        record: Record,
+        turns: Sequence[Turn],
+        format: AnyFormat,
+        store: TurnStore,
+        player_for: Callable[[str], Player],
+        sink: Sink,
+        now: Callable[[], float],
+    ) -> None:
+        self.record = record
+        self.turns = turns
+        self.format = format
+        self.debate = format.open(record)
+        self.store = store
+        self.player_for = player_for
+        self.now = now
+        self.control = Control(concluding=record.concluding)
+        self.readers = Readers(record.id, record.run, sink, now)
+        self.round: int | None = None
+
+    async def to_its_end(self) -> Ending:
+        """Run; whatever goes wrong in one debate is stored as its failure and told to its readers."""
+        try:
+            ending = await self._play()
+        except Fenced:
+            raise
+        except _Wait as wait:
+            step = wait.step
+            waiting = Ending(Status.WAITING)
+            return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position)
+        except MootError as error:
+            ending = await self._failed(error.code, str(error))
+        except Exception as error:
+            log.exception("%s failed", self.record.id)
+            ending = await self._failed("internal_error", f"{type(error).__name__}: {error}")
+        return ending
+
+    async def _play(self) -> Ending:
+        self.readers.emit(DebateStarted, self.record.format, self.record.topic, self.record.run)
+        cast = _Cast(self.format, self.debate, self.turns)
+        while cast.batch:
+            limit = self.debate.stop_reason
+            if cast.missing():
+                if self.control.stopping:
+                    return await self._end(Ending(Status.STOPPED, "stopped"), DebateStopped, "stopped")
+                if not await self._interrupt(cast):
+                    await self._play_missing(cast)
+            cast.advance(cast.replayed())
+            if self.debate.stop_reason != limit and self.debate.stop_reason in Limits.model_fields:
+                self.readers.emit(LimitReached, self.debate.stop_reason)
+        if cast.outcome is None:
+            raise TypeError(f"the script of {self.format.name} returned no outcome")
+        outcome = cast.outcome.model_dump(mode="json")
+        ending = Ending(Status.FINISHED, self.debate.stop_reason or "completed", outcome)
+        whole = trace(self._ended(ending), self.debate.transcript)
+        return await self._end(ending, DebateFinished, ending.stop_reason, outcome, whole)
+
+    async def _interrupt(self, cast: _Cast) -> bool:
+        """Before an untouched batch: record that a person, or the clock, has ended the rounds."""
+        if not self.debate.debating or len(cast.missing()) < len(cast.batch):
+            return False
+        if self.control.concluding:
+            seat, kind, reason = "human", "conclude", "concluded"
+        elif self.debate.runtime() >= self.debate.settings.max_runtime_seconds:
+            seat, kind, reason = "clock", "limit", "max_runtime_seconds"
+        else:
+            return False
+        at = self.now()
+        turn = Turn(cast.base, seat, kind, None, reason, started_at=at, finished_at=at, run=self.record.run)
+        cast.stored[turn.position] = await self._store(turn)
+        return True
+
+    async def _play_missing(self, cast: _Cast) -> None:
+        """Play the steps of a batch side by side; each turn is stored as it finishes, whatever befalls the others."""
+        plays = [self._play_step(step, at) for at, step in enumerate(cast.batch, cast.base) if at not in cast.stored]
+        results = await asyncio.gather(*plays, return_exceptions=True)
+        faults = [result for result in results if isinstance(result, BaseException)]
+        for fault in sorted(faults, key=lambda fault: isinstance(fault, _Wait)):
+            raise fault
+        cast.stored.update((turn.position, turn) for turn in results if isinstance(turn, Turn))
+
+    async def _play_step(self, step: Step, position: int) -> Turn:
+        if step.round is not None and step.round != self.round:
+            self.readers.emit(RoundStarted, step.round)
+        self.round = step.round
+        seat = self.debate.seats.get(step.seat)
+        voice = Voice(self, step, position, seat.model if seat else None)
+        started_at = self.now()
+        try:
+            reply = await self.player_for(step.seat).play(self.debate, step, voice)
+        except HumanNeeded:
+            raise _Wait(step, position) from None
+        except ModelError as error:
+            await voice.keep(error)
+            raise
+        turn = Turn(
+            position,
+            step.seat,
+            step.kind,
+            step.round,
+            reply.content,
+            reply.data,
+            reply.usage,
+            reply.model,
+            reply.marks,
+            started_at,
+            self.now(),
+            self.record.run,
+        )
+        return await self._store(turn)
+
+    async def _store(self, turn: Turn) -> Turn:
+        """Make a turn durable, then show it."""
+        async with self.readers.turn_id() as event_id:
+            turn = replace(turn, event_id=event_id)
+            self.control = await self.store.append(self.record.id, turn)
+            self.readers.show(turn)
+        return turn
+
+    async def _end(self, ending: Ending, event: type[Event], *fields: object) -> Ending:
+        await self.store.end(self.record.id, self.record.run, ending)
+        self.readers.emit(event, *fields)
+        return ending
+
+    async def _failed(self, code: str, message: str) -> Ending:
+        ending = Ending(Status.FAILED, "failed", error=message)
+        try:
+            return await self._end(ending, DebateFailed, code, message, self.round)
+        except StoreError:
+            log.exception("%s: its failure could not be stored", self.record.id)
+            self.readers.emit(DebateFailed, code, message, self.round)
+            return ending
+
+    def _ended(self, ending: Ending) -> Record:
+        return replace(
+            self.record,
+            status=ending.status,
+            stop_reason=ending.stop_reason,
+            outcome=ending.outcome,
+            finished_at=self.now(),
+        )
+
+
+class Voice:
+    """A seat that is speaking: what it says reaches the readers at once."""
+
+    __slots__ = ("_attempt", "_length", "_model", "_position", "_readers", "_run", "_step")
+
+    def __init__(self, run: _Run, step: Step, position: int, model: str | None) -> None:
+        self._run = run
+        self._readers = run.readers
+        self._step = step
+        self._position = position
+        self._model = model
+        self._attempt = 0
+        self._begin()
+
+    def say(self, text: str) -> None:
+        if not self._length:
+            text = text.lstrip()
+            if not text:
+                return
+        step = self._step
+        self._readers.emit(TurnChunk, step.seat, step.kind, step.round, self._position, self._length, text)
+        self._length += len(text)
+
+    async def keep(self, error: ModelError) -> None:
+        """Keep a failed attempt, with the text that had arrived."""
+        step, run = self._step, self._run
+        failure = Failure(
+            self._position,
+            step.seat,
+            step.kind,
+            step.round,
+            error.partial,
+            error.code,
+            str(error),
+            run.now(),
+            run.record.run,
+        )
+        await run.store.add_failure(run.record.id, failure)
+
+    async def start_over(self, error: ModelError) -> None:
+        """Keep what arrived of a broken reply and begin the turn again."""
+        await self.keep(error)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._attempt += 1
+        self._length = 0
+        step = self._step
+        self._readers.emit(TurnStarted, step.seat, step.kind, step.round, self._position, self._model, self._attempt)
+
+
+class Readers:
+    """Gives every event its id and hands it to the sink, in the order of the ids."""
+
+    def __init__(self, debate_id: str, run: int, sink: Sink, now: Callable[[], float]) -> None:
+        self._debate_id = debate_id
+        self._next = run * EVENTS_PER_RUN
+        self._sink = sink
+        self._now = now
+        self._held: list[tuple[type[Event], tuple[object, ...]]] | None = None
+        self._storing = asyncio.Lock()
+
+    def emit(self, event: type[Any], *fields: object) -> None:
+        if self._held is not None:
+            self._held.append((event, fields))
+            return
+        self._next += 1
+        self._sink(event(self._next, self._debate_id, datetime.fromtimestamp(self._now(), UTC), *fields))
+
+    def turn_id(self) -> _TurnId:
+        """Reserve the id of a turn that is being stored; what others say meanwhile comes after it."""
+        return _TurnId(self)
+
+    def show(self, turn: Turn) -> None:
+        """Show a turn that is now durable under the id reserved for it."""
+        self._sink(turn_finished(self._debate_id, turn))
+
+
+class _TurnId:
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    async def __aenter__(self) -> int:
+        readers = self._readers
+        await readers._storing.acquire()
+        readers._held = []
+        readers._next += 1
+        return readers._next
+
+    async def __aexit__(self, *_: object) -> None:
+        readers = self._readers
+        held, readers._held = readers._held or [], None
+        for event, fields in held:
+            readers.emit(event, *fields)
+        readers._storing.release()

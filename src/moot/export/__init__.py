@@ -1,0 +1,1 @@
+"""A debate in forms that leave moot."""

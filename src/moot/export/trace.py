@@ -1,0 +1,105 @@
+"""The trace: everything about one debate as one JSON document."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from moot.model import NO_USAGE, JsonObject, Limits, Record, Turn, span_seconds
+
+VERSION = 1
+
+
+def trace(record: Record, turns: Sequence[Turn]) -> JsonObject:
+    rounds = sorted({turn.round for turn in turns if turn.round is not None})
+    limits = Limits.model_fields
+    outcome = record.outcome or {}
+    whole: dict[str, Any] = {
+        "version": VERSION,
+        "id": record.id,
+        "format": record.format,
+        "format_version": record.format_version,
+        "status": record.status,
+        "created_at": iso(record.created_at),
+        "query": record.topic,
+        "settings": record.settings,
+        "templates_used": [],
+        "rounds": [_round(number, turns) for number in rounds],
+        "turns": [turn_as_json(turn) for turn in turns],
+        "final_answer": outcome.get("summary"),
+        "total_rounds": len(rounds),
+        "early_stopped": record.stop_reason not in limits and len(rounds) < _max_rounds(record),
+        "stop_reason": record.stop_reason,
+        "error": record.error,
+        "models": {seat: chosen.model for seat, chosen in record.seats.items()},
+        "timing": _timing(turns),
+        "usage": _usage(turns),
+        "quality_score": None,
+        "user_rating": None,
+        "auto_score": None,
+        "outcome": record.outcome,
+    }
+    return cast(JsonObject, whole)
+
+
+def iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def turn_as_json(turn: Turn) -> dict[str, Any]:
+    return {
+        "position": turn.position,
+        "seat": turn.seat,
+        "kind": turn.kind,
+        "round": turn.round,
+        "content": turn.content,
+        "data": turn.data,
+        "usage": asdict(turn.usage),
+        "model": turn.model,
+        "marks": list(turn.marks),
+        "started_at": iso(turn.started_at),
+        "finished_at": iso(turn.finished_at),
+        "duration_ms": turn.duration_ms,
+    }
+
+
+def _round(number: int, turns: Sequence[Turn]) -> dict[str, Any]:
+    own = [turn for turn in turns if turn.round == number]
+    return {"round": number, "positions": [turn.position for turn in own], "duration_ms": _span_ms(own)}
+
+
+def _timing(turns: Sequence[Turn]) -> dict[str, Any]:
+    """Milliseconds by phase; the turns outside the rounds are summed by kind (verdict, synthesis, …)."""
+    by_round: dict[int, list[Turn]] = defaultdict(list)
+    by_kind: dict[str, list[Turn]] = defaultdict(list)
+    for turn in turns:
+        if turn.round is None:
+            by_kind[turn.kind].append(turn)
+        else:
+            by_round[turn.round].append(turn)
+    return {
+        "total_ms": _span_ms(turns),
+        "rounds_ms": [_span_ms(by_round[number]) for number in sorted(by_round)],
+        "kinds_ms": {kind: _span_ms(own) for kind, own in by_kind.items()},
+    }
+
+
+def _usage(turns: Sequence[Turn]) -> dict[str, Any]:
+    by_seat = {turn.seat: NO_USAGE for turn in turns if turn.usage.calls}
+    for turn in turns:
+        if turn.seat in by_seat:
+            by_seat[turn.seat] += turn.usage
+    total = sum(by_seat.values(), NO_USAGE)
+    return {**asdict(total), "by_seat": {seat: asdict(usage) for seat, usage in by_seat.items()}}
+
+
+def _span_ms(turns: Sequence[Turn]) -> int:
+    return round(span_seconds(turns) * 1000)
+
+
+def _max_rounds(record: Record) -> int:
+    value = record.settings.get("max_rounds", Limits().max_rounds)
+    return value if isinstance(value, int) else Limits().max_rounds

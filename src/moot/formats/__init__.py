@@ -1,0 +1,53 @@
+"""The formats moot knows: the built-in ones, and those that installed packages register.
+
+A package adds a format by an entry point in the group `moot.formats` that names a `moot.model.Format`.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from moot.errors import InvalidInput, NotFound
+from moot.model import AnyFormat, Format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+GROUP = "moot.formats"
+
+
+def built_in() -> tuple[AnyFormat, ...]:
+    from moot.formats.duel.format import DUEL
+
+    return (DUEL,)
+
+
+def load() -> Mapping[str, AnyFormat]:
+    """All formats by name."""
+    return by_name([*built_in(), *installed()])
+
+
+def installed() -> Iterable[AnyFormat]:
+    for entry in entry_points(group=GROUP):
+        format = entry.load()
+        if not isinstance(format, Format):
+            raise InvalidInput(f"entry point {entry.value!r} in group {GROUP} is no moot.model.Format")
+        yield format
+
+
+def by_name(formats: Iterable[AnyFormat]) -> Mapping[str, AnyFormat]:
+    known: dict[str, AnyFormat] = {}
+    for format in formats:
+        if format.name in known:
+            raise InvalidInput(f"two formats are named {format.name!r}; uninstall one of them")
+        known[format.name] = format
+    return MappingProxyType(known)
+
+
+def find(formats: Mapping[str, AnyFormat], name: str) -> AnyFormat:
+    try:
+        return formats[name]
+    except KeyError:
+        raise NotFound(f"no format named {name!r}; known: {', '.join(sorted(formats))}") from None

@@ -1,0 +1,1 @@
+"""The duel: pro and con before a judge."""

@@ -1,0 +1,175 @@
+"""The duel: Debater A and Debater B argue pro and con, round after round, and a judge scores them.
+
+The judge reads the sides under neutral names in a context of its own; the winner follows from the scores.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AliasChoices,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    computed_field,
+    create_model,
+    field_validator,
+)
+
+from moot.formats.caveats import about_models, about_turns
+from moot.model import Answer, Debate, Format, Outcome, Script, Seat, Settings, Turn
+
+Stance = Literal["pro", "con"]
+Winner = Literal["a", "b", "undecided"]
+# The schema says integer because grammars can bound integers; a judge that halves points is welcome all the same.
+Score = Annotated[
+    float, Field(ge=0, le=10, allow_inf_nan=False), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})
+]
+
+SIDES = ("debater_a", "debater_b")
+NAMES = ("Amber", "Cedar", "Coral", "Flint", "Hazel", "Indigo", "Maple", "Onyx", "Slate", "Teal")
+CLEAR_MARGIN = 1.0
+"""Scores closer than this decide nothing."""
+STALE_ROUNDS = 2
+"""With a judge in each round: so many rounds without a new argument end the debate."""
+
+
+class DuelSettings(Settings):
+    stance_a: Stance = Field("pro", description="Debater A's stance; B takes the other")
+    judge: Literal["end", "each_round"] = Field("end", description="when the judge speaks")
+    model_debater: str | None = Field(None, description="the model of both debaters")
+    model_judge: str | None = Field(None, description="the judge's model")
+
+    @property
+    def stances(self) -> dict[str, Stance]:
+        return dict(zip(SIDES, ("pro", "con") if self.stance_a == "pro" else ("con", "pro"), strict=True))
+
+    @field_validator("model_debater", "model_judge")
+    @classmethod
+    def _bare_name_is_deepseeks(cls, name: str | None) -> str | None:
+        return f"deepseek:{name}" if name and ":" not in name else name
+
+
+class Ballot(Answer):
+    """What the judge hands in."""
+
+    shown = "summary"
+
+    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    score_a: Score
+    score_b: Score
+    no_new_substantive_arguments: bool = False
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def winner(self) -> Winner:
+        if abs(self.score_a - self.score_b) < CLEAR_MARGIN:
+            return "undecided"
+        return "a" if self.score_a > self.score_b else "b"
+
+    @classmethod
+    def fallback(cls) -> Self:
+        summary = "The judge's answer could not be read, so neither side is declared the winner."
+        return cls.model_validate({"summary": summary, "score_a": 5, "score_b": 5})
+
+
+class Verdict(Outcome):
+    """How the duel ended, with everything that weakens it."""
+
+    winner: Winner
+    score_a: float
+    score_b: float
+    stance_a: Stance
+    stance_b: Stance
+    no_new_substantive_arguments: bool
+    fallback: bool
+
+    def headline(self) -> str:
+        scores = f"{self.score_a:g} : {self.score_b:g}"
+        if self.winner == "undecided":
+            return f"Undecided, {scores}"
+        stance = self.stance_a if self.winner == "a" else self.stance_b
+        return f"Debater {self.winner.upper()} ({stance}) wins, {scores}"
+
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        return (
+            ("", "stance", "score"),
+            ("Debater A", self.stance_a, f"{self.score_a:g}"),
+            ("Debater B", self.stance_b, f"{self.score_b:g}"),
+        )
+
+
+def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
+    s = debate.settings
+    names = neutral_names(debate.id)
+    ballot = ballot_for(names)
+    stale = 0
+    judged: Turn | None = None
+    with debate.until_closing():
+        speaking = (*SIDES, "judge") if s.judge == "each_round" else SIDES
+        for round in debate.rounds(speaking, closing=["judge"]):
+            for seat in SIDES:
+                yield from debate.ask(seat, "argument", round, stance=s.stances[seat], last=round == s.max_rounds)
+            if s.judge == "each_round":
+                judged = yield from debate.ask("judge", "verdict", round, answer=ballot, names=names)
+                stale = stale + 1 if (judged.data or {}).get("no_new_substantive_arguments") else 0
+                if stale == STALE_ROUNDS:
+                    debate.end_rounds("no_new_substantive_arguments")
+    if judged is None or any(turn.seat in SIDES for turn in debate.transcript[judged.position + 1 :]):
+        judged = yield from debate.ask("judge", "verdict", answer=ballot, names=names)
+    return verdict(debate, judged)
+
+
+def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
+    ballot = Ballot.model_validate(judged.data)
+    stances = debate.settings.stances
+    return Verdict(
+        **ballot.model_dump(),
+        stance_a=stances["debater_a"],
+        stance_b=stances["debater_b"],
+        fallback="fallback" in judged.marks,
+        caveats=list(_caveats(debate, judged)),
+    )
+
+
+def neutral_names(debate_id: str) -> Mapping[str, str]:
+    """Two names that say nothing about side, order or worth; another pair for another debate."""
+    pairs = list(permutations(NAMES, len(SIDES)))
+    return dict(zip(SIDES, pairs[zlib.crc32(debate_id.encode()) % len(pairs)], strict=True))
+
+
+def ballot_for(names: Mapping[str, str]) -> type[Ballot]:
+    """The ballot as the judge sees it: one score under each neutral name."""
+    fields = {
+        field: (Score, Field(validation_alias=AliasChoices(f"score_{names[seat].lower()}", field)))
+        for field, seat in zip(("score_a", "score_b"), SIDES, strict=True)
+    }
+    return create_model("Ballot", __base__=Ballot, **fields)  # type: ignore[call-overload, no-any-return]
+
+
+def _caveats(debate: Debate[DuelSettings], judged: Turn) -> Iterator[str]:
+    if "fallback" in judged.marks:
+        yield "the judge's answer could not be read: these scores are a placeholder"
+    yield from about_turns(debate, SIDES)
+    yield from about_models(debate, "judge", SIDES)
+
+
+DUEL = Format(
+    name="duel",
+    version=1,
+    summary="Two debaters argue for and against before a judge who scores them.",
+    settings=DuelSettings,
+    seats=(
+        Seat("debater_a", "Debater A", "debater", max_tokens=600),
+        Seat("debater_b", "Debater B", "debater", max_tokens=600),
+        Seat("judge", "Judge", "judge", max_tokens=400, temperature=0.2, rules="judge"),
+    ),
+    outcome=Verdict,
+    script=script,
+    folder=Path(__file__).parent,
+)

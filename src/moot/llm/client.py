@@ -1,0 +1,61 @@
+"""The port to language models: one request, its text as it arrives, one completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from moot.model import JsonObject, Usage
+from moot.prompts import Message as Message
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The JSON an answer must be."""
+
+    name: str
+    schema: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    model: str
+    """As the server knows it, without the provider."""
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float
+    schema: Schema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    text: str
+    finish_reason: Literal["stop", "length"]
+    usage: Usage
+    reasoning: str = ""
+    dropped: tuple[str, ...] = ()
+    """What the server would not take and the request was sent without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds; `first_token` includes connecting, sending and waiting for the response's headers."""
+
+    connect: float = 10
+    first_token: float = 120
+    between_tokens: float = 60
+    total: float = 600
+
+
+class Client(Protocol):
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        """Call the model once. Raises a ModelError, which carries the text that had arrived."""
+        ...
+
+
+class Connection(NamedTuple):
+    """A client and the model's name on its server."""
+
+    client: Client
+    model: str

@@ -1,0 +1,80 @@
+"""What a server's refusal means: HTTP status, headers and body in, one of our errors out.
+
+Knows no network. Messages still hold the server's own words here; the client takes keys and control
+characters out of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import orjson
+
+from moot.errors import ModelError, RateLimited, Refused, ServerFault, UnknownModel, WrongKey
+from moot.llm.reply import words
+
+_NO_SUCH_MODEL = re.compile(
+    r"model_not_found|(unknown|invalid|no such|not a valid) model|model\b.{0,200}(not exist|not found|not available)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that is not a reply."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Case-insensitive, as aiohttp gives them."""
+    body: bytes
+
+    @property
+    def words(self) -> str:
+        try:
+            return words(orjson.loads(self.body))
+        except orjson.JSONDecodeError:
+            return self.body.decode(errors="replace")
+
+
+def fault(refusal: Refusal, *, name: str, key_hint: str, has_key: bool, model: str, now: float) -> ModelError:
+    """The error to raise; `now` is seconds since the epoch, for a Retry-After that is a date."""
+    status, said = refusal.status, refusal.words
+    if status in (401, 403):
+        return WrongKey(f"{name} {'refused the' if has_key else 'wants a'} key: check {key_hint}")
+    if status == 402 or b"insufficient_quota" in refusal.body:
+        return Refused(f"{name} is out of credit: {said}")
+    if status == 404 or (status in (400, 422) and _NO_SUCH_MODEL.search(said)):
+        return UnknownModel(f"{name} has no model {model!r}; `moot models` shows what there is")
+    if status in (408, 429):
+        return RateLimited(f"{name} has too many requests: {said}", retry_after=retry_after(refusal.headers, now))
+    if status >= 500:
+        return ServerFault(f"{name} failed ({status}): {said}", retry_after=retry_after(refusal.headers, now))
+    if 300 <= status < 400:
+        target = refusal.headers.get("Location", "elsewhere")
+        return Refused(f"{name} redirects, which is not followed; give its real address: {target}")
+    return Refused(f"{name} refused the request ({status}): {said}")
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """The seconds a server asks us to wait, if it says so in a way that can be understood."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("Retry-After")
+    if (seconds := _number(value)) is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(value or "").timestamp() - now)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None

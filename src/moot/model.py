@@ -1,0 +1,343 @@
+"""What a debate is: plain data, and the three moves a script can make (ask, ask_all, rounds).
+
+Knows no format, no database, no model vendor and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class Status(StrEnum):
+    CREATED = "created"
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+class Limits(BaseModel):
+    """What ends a debate at the latest; a limit reached leads to the closing steps."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_rounds: int = Field(5, ge=1, le=100)
+    max_runtime_seconds: float = Field(600, gt=0, allow_inf_nan=False)
+    max_total_output_tokens: int = Field(8000, ge=1, le=1_000_000_000)
+
+
+Temperature: TypeAlias = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
+Cap: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Settings(Limits):
+    """What every format lets its user choose; a format adds its own fields."""
+
+    model: str | None = Field(None, description="the model of every seat that has none of its own")
+    models: dict[str, str] = Field(default_factory=dict, description="seat → model")
+    temperatures: dict[str, Temperature] = Field(default_factory=dict, description="seat → temperature")
+    max_tokens: dict[str, Cap] = Field(default_factory=dict, description="seat → output cap of one step")
+
+    def model_for(self, seat: Seat) -> str | None:
+        group: str | None = getattr(self, f"model_{seat.group}", None)
+        return self.models.get(seat.name) or group or self.model
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one turn; `estimated` when the server reported none."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_written_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    calls: int = 0
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_written_tokens + other.cache_written_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.calls + other.calls,
+            self.estimated or other.estimated,
+        )
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The stored answer to one step; written once, never changed."""
+
+    position: int
+    seat: str
+    kind: str
+    round: int | None
+    content: str
+    data: JsonObject | None = None
+    usage: Usage = NO_USAGE
+    model: str | None = None
+    marks: tuple[str, ...] = ()
+    started_at: float = 0.0
+    finished_at: float = 0.0
+    run: int = 0
+    event_id: int = 0
+
+    @property
+    def duration_ms(self) -> int:
+        return round((self.finished_at - self.started_at) * 1000)
+
+
+def span_seconds(turns: Iterable[Turn]) -> float:
+    """The time in which at least one of these turns was being played."""
+    total = end = 0.0
+    for turn in sorted(turns, key=lambda turn: turn.started_at):
+        total += max(0.0, turn.finished_at - max(end, turn.started_at))
+        end = max(end, turn.finished_at)
+    return total
+
+
+class Answer(BaseModel):
+    """A structured reply. Its `shown` field is what readers see while it streams and afterwards."""
+
+    model_config = ConfigDict(extra="ignore")
+    shown: ClassVar[str]
+
+    @classmethod
+    def fallback(cls) -> Self:
+        """The safe answer that is stored, marked, when the model's cannot be read."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The script's request: this seat, this kind, this round, now."""
+
+    seat: str
+    kind: str
+    round: int | None = None
+    answer: type[Answer] | None = None
+    names: Mapping[str, str] | None = None
+    """Seat → the neutral name under which a blinded seat reads it."""
+    variables: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A place in a debate, as its format declares it."""
+
+    name: str
+    title: str
+    group: str
+    max_tokens: int
+    temperature: float = 0.7
+    player: Literal["model", "human", "library"] = "model"
+    rules: str = "rules"
+    """Its system message. Seats with the same rules read each other; another gives a context of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatSettings:
+    """What one debate chose for a seat."""
+
+    model: str
+    temperature: float
+    max_tokens: int
+
+
+class Outcome(BaseModel):
+    """What a script returns. Every surface can show it without knowing the format."""
+
+    summary: str
+    caveats: list[str] = Field(default_factory=list)
+    """What a reader should know before trusting it."""
+
+    def headline(self) -> str:
+        """The outcome in a line."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        """The numbers behind it; the first row is the header."""
+        raise NotImplementedError
+
+
+S = TypeVar("S", bound=Settings)
+O_co = TypeVar("O_co", bound=Outcome, covariant=True)
+Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], O_co]
+
+
+class Concluded(Exception):
+    """Thrown into a script at a step that will not be played: go on to the closing steps."""
+
+
+@dataclass(slots=True)
+class Debate(Generic[S]):
+    """A debate as its script sees it: the transcript grows while the engine replays and plays."""
+
+    id: str
+    topic: str
+    settings: S
+    seats: Mapping[str, SeatSettings]
+    transcript: list[Turn] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    """The step each turn of the transcript answered, in the same order."""
+    stop_reason: str | None = None
+    debating: bool = False
+    """Inside `until_closing`: a person or a limit may still end the rounds."""
+    _speaking: int = 0
+    _reserve: int = 0
+    _round_start: int = 0
+
+    def ask(
+        self,
+        seat: str,
+        kind: str,
+        round: int | None = None,
+        *,
+        answer: type[Answer] | None = None,
+        names: Mapping[str, str] | None = None,
+        **variables: object,
+    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
+        (turn,) = yield from self.ask_all([Step(seat, kind, round, answer, names, variables)])
+        return turn
+
+    def ask_all(self, steps: Sequence[Step]) -> Generator[tuple[Step, ...], tuple[Turn, ...], tuple[Turn, ...]]:
+        """Several steps that play in parallel, none seeing another's turn."""
+        return (yield tuple(steps))
+
+    @contextmanager
+    def until_closing(self) -> Iterator[None]:
+        """The part of a script that a person's "conclude" or a limit may leave at any step."""
+        self.debating = True
+        try:
+            yield
+        except Concluded as concluded:
+            self.stop_reason = str(concluded)
+        finally:
+            self.debating = False
+
+    def rounds(self, speaking: Sequence[str], closing: Sequence[str]) -> Iterator[int]:
+        """Number the rounds until a limit is reached, keeping the output of the closing seats in reserve.
+
+        `speaking` names a seat once for each step it has in a round. Another round begins only while at
+        least a quarter of its usual output is left; its steps share what is left evenly, so that the
+        last round treats all sides alike.
+        """
+        limit = self.settings.max_total_output_tokens
+        usual = sum(self.seats[seat].max_tokens for seat in speaking)
+        self._speaking = len(speaking)
+        self._reserve = min(sum(self.seats[seat].max_tokens for seat in closing), limit // 2)
+        for number in range(1, self.settings.max_rounds + 1):
+            if number > 1 and self._output_left() < usual / 4:
+                self.stop_reason = "max_total_output_tokens"
+                return
+            self._round_start = len(self.transcript)
+            yield number
+            if self.stop_reason:
+                return
+        self.stop_reason = "max_rounds"
+
+    def end_rounds(self, reason: str) -> None:
+        """Let the round in progress be the last."""
+        self.stop_reason = reason
+
+    def output_cap(self, seat: str) -> int:
+        """The most tokens this seat's next step may write."""
+        cap = self.seats[seat].max_tokens
+        if not self.debating:
+            return cap
+        steps_left = self._speaking - (len(self.transcript) - self._round_start)
+        return max(1, min(cap, self._output_left() // max(1, steps_left)))
+
+    def runtime(self) -> float:
+        """Seconds in which turns were being played; waiting, stopped and crashed time is none."""
+        return span_seconds(self.transcript)
+
+    def usage(self) -> Usage:
+        return sum((turn.usage for turn in self.transcript), NO_USAGE)
+
+    def _output_left(self) -> int:
+        return self.settings.max_total_output_tokens - self.usage().output_tokens - self._reserve
+
+
+@dataclass(frozen=True, slots=True)
+class Format(Generic[S, O_co]):
+    """The rules of one kind of debate, and all that the rest of moot needs to know about it."""
+
+    name: str
+    version: int
+    summary: str
+    settings: type[S]
+    seats: tuple[Seat, ...]
+    outcome: type[O_co]
+    script: Callable[[Debate[S]], Script[O_co]]
+    folder: Path
+    """Where its prompt files are, `rules.md` and one `<kind>.md` for each kind."""
+
+    def seat(self, name: str) -> Seat:
+        return next(seat for seat in self.seats if seat.name == name)
+
+    def title(self, seat: str) -> str:
+        """How readers call a seat, those outside the format (clock, human) included."""
+        return next((declared.title for declared in self.seats if declared.name == seat), seat.capitalize())
+
+    def open(self, record: Record) -> Debate[S]:
+        """The debate as its script sees it before the first step."""
+        return Debate(record.id, record.topic, self.settings.model_validate(record.settings), record.seats)
+
+
+AnyFormat: TypeAlias = Format[Any, Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A debate as the store keeps it, without its turns."""
+
+    id: str
+    format: str
+    format_version: int
+    topic: str
+    settings: JsonObject
+    seats: Mapping[str, SeatSettings]
+    created_at: float
+    status: Status = Status.CREATED
+    stop_reason: str | None = None
+    error: str | None = None
+    outcome: JsonObject | None = None
+    finished_at: float | None = None
+    run: int = 0
+    owner: str | None = None
+    lease_until: float | None = None
+    concluding: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An attempt at a step that failed, with the text that had arrived; kept beside the turns."""
+
+    position: int
+    seat: str
+    kind: str
+    round: int | None
+    partial: str
+    code: str
+    message: str
+    at: float
+    run: int = 0

@@ -1,0 +1,38 @@
+"""Who runs a debate: a name for this process, and whether the process behind a name is known to be dead."""
+
+from __future__ import annotations
+
+import functools
+import os
+import socket
+from pathlib import Path
+
+
+@functools.cache
+def _machine() -> str:
+    """This machine since its last start, and the room in which its process numbers count."""
+    marks = [socket.gethostname()]
+    for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
+        try:
+            marks.append(os.readlink(path) if path.endswith("pid") else Path(path).read_text().strip()[:8])
+        except OSError:
+            continue
+    return "/".join(marks)
+
+
+def this_process() -> str:
+    return f"{_machine()}/{os.getpid()}"
+
+
+def is_dead(owner: str) -> bool:
+    """True only when it was a process of this machine and there is none with its number any more."""
+    machine, _, number = owner.rpartition("/")
+    if machine != _machine() or not number.isdigit():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

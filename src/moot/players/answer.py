@@ -1,0 +1,96 @@
+"""Read a structured answer: its readable text while the JSON is still arriving, the whole when it is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import from_json
+
+from moot.model import Answer
+
+
+class Unreadable(ValueError):
+    """A reply that is not the answer asked for; the message tells the model what is wrong."""
+
+
+class AnswerStream:
+    """Shows one field's text as its JSON arrives, with neutral names replaced by the seats' titles."""
+
+    def __init__(self, field: str, titles: Mapping[str, str], show: Callable[[str], None]) -> None:
+        self._field = field
+        self._titles = titles
+        self._show = show
+        self.restart()
+
+    def restart(self) -> None:
+        self._raw = ""
+        self._shown = 0
+
+    def feed(self, text: str) -> None:
+        self._raw += text
+        start = self._raw.find("{")
+        if start < 0:
+            return
+        try:
+            partial = from_json(self._raw[start:], allow_partial="trailing-strings")
+        except ValueError:
+            return
+        value = partial.get(self._field) if isinstance(partial, dict) else None
+        if isinstance(value, str):
+            self._show_up_to(rename(_settled(value), self._titles))
+
+    def finish(self, text: str) -> str:
+        """Show what was held back of the field's whole text; return it as it was shown."""
+        readable = rename(text, self._titles).strip()
+        self._show_up_to(readable)
+        return readable
+
+    def _show_up_to(self, readable: str) -> None:
+        if len(readable) > self._shown:
+            self._show(readable[self._shown :])
+            self._shown = len(readable)
+
+
+def parse(text: str, answer: type[Answer]) -> Answer:
+    """The answer in a reply, whatever stands around it."""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise Unreadable("there is no JSON object in it")
+    try:
+        value: JsonValue = from_json(text[start : end + 1])
+    except ValueError as error:
+        raise Unreadable(f"it is not valid JSON: {error}") from None
+    try:
+        return answer.model_validate(clean(value))
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, fault['loc'])) or 'the object'}: {fault['msg']}" for fault in error.errors()]
+        raise Unreadable("; ".join(faults)) from None
+
+
+def rename(text: str, titles: Mapping[str, str]) -> str:
+    if not titles:
+        return text
+    return re.sub(rf"\b({'|'.join(map(re.escape, titles))})\b", lambda match: titles[match[0]], text)
+
+
+def clean(value: JsonValue) -> JsonValue:
+    """The same without what no database keeps: NUL, half surrogate pairs, integers beyond 64 bits."""
+    if isinstance(value, int) and value.bit_length() > 63:
+        return str(value)
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    if isinstance(value, dict):
+        return {str(clean(key)): clean(item) for key, item in value.items()}
+    return value
+
+
+def _settled(text: str) -> str:
+    """Without its last word, which may still grow into a name."""
+    end = len(text)
+    while end and text[end - 1].isalnum():
+        end -= 1
+    return text[:end]

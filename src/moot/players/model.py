@@ -1,0 +1,136 @@
+"""A model in a seat: render the prompt, call, try again, read the answer, fall back."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from moot.engine import Reply, Voice
+from moot.errors import BadReply, ModelError, ModelTimeout, RateLimited, ReplyCut, ServerFault, Unreachable
+from moot.llm.client import Client, Completion, Connection, Request, Schema
+from moot.model import NO_USAGE, Answer, AnyFormat, Debate, JsonObject, Step
+from moot.players.answer import AnswerStream, Unreadable, parse
+from moot.prompts import Message, Prompts
+
+RETRIES = 5
+LONGEST_WAIT_SECONDS = 120
+
+
+class ModelPlayer:
+    def __init__(
+        self,
+        format: AnyFormat,
+        prompts: Prompts,
+        connect: Callable[[str], Awaitable[Connection]],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._format = format
+        self._prompts = prompts
+        self._connect = connect
+        self._sleep = sleep
+
+    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+        name = debate.seats[step.seat].model
+        connection = await self._connect(name)
+        request = self._request(debate, step, connection.model)
+        if step.answer is None:
+            completion = await self._call(connection.client, request, voice, lambda: voice.say)
+            return _reply(completion.text.strip(), None, name, [completion])
+        return await self._structured(connection.client, request, step, step.answer, name, voice)
+
+    def _request(self, debate: Debate[Any], step: Step, model: str) -> Request:
+        return Request(
+            model,
+            self._prompts.messages(self._format, debate, step),
+            debate.output_cap(step.seat),
+            debate.seats[step.seat].temperature,
+            _schema(step.answer) if step.answer else None,
+        )
+
+    async def _call(
+        self, client: Client, request: Request, voice: Voice, listener: Callable[[], Callable[[str], None]]
+    ) -> Completion:
+        """Call until it succeeds or asking again is useless; a broken reply starts the turn over."""
+        attempt = 1
+        while True:
+            try:
+                return await client.complete(request, listener())
+            except ModelError as error:
+                delay = retry_delay(error, attempt, random.random())  # noqa: S311 - jitter is no secret
+                if delay is None:
+                    raise
+                if error.partial:
+                    await voice.start_over(error)
+            await self._sleep(delay)
+            attempt += 1
+
+    async def _structured(
+        self, client: Client, request: Request, step: Step, answer: type[Answer], name: str, voice: Voice
+    ) -> Reply:
+        """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
+        titles = {neutral: self._format.seat(seat).title for seat, neutral in (step.names or {}).items()}
+        stream = AnswerStream(answer.shown, titles, voice.say)
+
+        def listener() -> Callable[[str], None]:
+            stream.restart()
+            return stream.feed
+
+        first = await self._call(client, request, voice, listener)
+        try:
+            return _answered(parse(first.text, answer), stream, name, [first])
+        except Unreadable as fault:
+            await voice.start_over(BadReply(f"{name}: {fault}", partial=first.text))
+            request = _repair(request, first.text, str(fault))
+        second = await self._call(client, request, voice, listener)
+        try:
+            return _answered(parse(second.text, answer), stream, name, [first, second], "repaired")
+        except Unreadable as fault:
+            await voice.start_over(BadReply(f"{name}: {fault}", partial=second.text))
+            stream.restart()
+            return _answered(answer.fallback(), stream, name, [first, second], "fallback")
+
+
+def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
+    """Seconds to wait before asking again after the nth attempt failed so; None when there is no use in it."""
+    match error:
+        case ModelTimeout() | ReplyCut() | BadReply():
+            return 0.0 if attempt == 1 else None
+        case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
+            return seconds + jitter if attempt <= RETRIES and seconds <= LONGEST_WAIT_SECONDS else None
+        case RateLimited() | ServerFault() | Unreachable():
+            return 0.5 * 2 ** (attempt - 1) * (1 + jitter) if attempt <= RETRIES else None
+        case _:
+            return None
+
+
+def _schema(answer: type[Answer]) -> Schema:
+    schema = answer.model_json_schema(by_alias=True)
+    schema.pop("description", None)
+    schema["additionalProperties"] = False
+    schema["required"] = list(schema["properties"])
+    return Schema(answer.__name__.lower(), schema)
+
+
+def _repair(request: Request, text: str, fault: str) -> Request:
+    wrong = f"Your answer cannot be used: {fault}. Answer again, more briefly: one JSON object as asked, nothing else."
+    return replace(request, messages=(*request.messages, Message("assistant", text), Message("user", wrong)))
+
+
+def _answered(
+    answer: Answer, stream: AnswerStream, model: str, completions: Sequence[Completion], *marks: str
+) -> Reply:
+    content = stream.finish(getattr(answer, answer.shown))
+    data = {**answer.model_dump(mode="json"), answer.shown: content}
+    return _reply(content, data, model, completions, *marks)
+
+
+def _reply(content: str, data: JsonObject | None, model: str, completions: Sequence[Completion], *marks: str) -> Reply:
+    last = completions[-1]
+    found = [*marks, *(f"without:{dropped}" for dropped in last.dropped)]
+    if last.finish_reason == "length":
+        found.append("truncated")
+    usage = sum((completion.usage for completion in completions), NO_USAGE)
+    return Reply(content, data, usage, model, tuple(found))

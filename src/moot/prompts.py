@@ -1,0 +1,131 @@
+"""Turn a debate and a step into chat messages: a pure function of both and of the format's prompt files.
+
+Prompts only grow. What all seats share (rules, topic) comes first and never changes, then the turns in
+order, and last what this seat is to do now; so every call repeats most of an earlier one as its prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import jinja2
+
+from moot.model import AnyFormat, Debate, Seat, Step, Turn
+
+WORDS_PER_TOKEN = 0.45
+"""How many words to ask for, per token of the cap: replies then end by themselves, well before it."""
+
+_TAG = re.compile(r"<(?=\s*/?\s*(?:turn|topic|source)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Prompts:
+    """The prompt files of all formats; a file `<overrides>/<format>/<kind>.md` replaces the format's own."""
+
+    def __init__(self, overrides: Path | None = None) -> None:
+        self._overrides = overrides
+        self._environments: dict[str, jinja2.Environment] = {}
+
+    def messages(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
+        if layout(format, debate, step) == "shared":
+            return self._shared(format, debate, step)
+        return self._per_seat(format, debate, step)
+
+    def _shared(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
+        """One growing text for all seats that read each other."""
+        said = [speech(turn, _name(format, step, turn)) for turn in debate.transcript if _reads(format, step, turn)]
+        now = self._instruction(format, debate, step, len(debate.transcript))
+        return (self._rules(format, debate, step), Message("user", "\n\n".join([*said, now])))
+
+    def _per_seat(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
+        """The seat's own turns as its replies, each after the instruction that asked for it."""
+        messages = [self._rules(format, debate, step)]
+        heard: list[str] = []
+        for at, (turn, asked) in enumerate(zip(debate.transcript, debate.steps, strict=True)):
+            if turn.seat == step.seat:
+                instruction = self._instruction(format, debate, asked, at)
+                messages.append(Message("user", "\n\n".join([*heard, instruction])))
+                messages.append(Message("assistant", turn.content))
+                heard = []
+            elif _reads(format, step, turn):
+                heard.append(speech(turn, _name(format, step, turn)))
+        now = self._instruction(format, debate, step, len(debate.transcript))
+        return (*messages, Message("user", "\n\n".join([*heard, now])))
+
+    def _rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> Message:
+        seat = format.seat(step.seat)
+        names = step.names or {}
+        return Message("system", self._render(format, seat.rules, topic=debate.topic, s=debate.settings, names=names))
+
+    def _instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
+        seat = format.seat(step.seat)
+        cap = debate.output_cap(seat.name) if at == len(debate.transcript) else debate.seats[seat.name].max_tokens
+        return self._render(
+            format,
+            step.kind,
+            topic=debate.topic,
+            s=debate.settings,
+            seat=seat,
+            round=step.round,
+            first=not any(_reads(format, step, turn) for turn in debate.transcript[:at]),
+            words=max(20, int(cap * WORDS_PER_TOKEN) // 10 * 10),
+            names=step.names or {},
+            **step.variables,
+        )
+
+    def _render(self, format: AnyFormat, name: str, **variables: object) -> str:
+        return self._environment(format).get_template(f"{name}.md").render(variables).strip()
+
+    def _environment(self, format: AnyFormat) -> jinja2.Environment:
+        if format.name not in self._environments:
+            folders = [format.folder] if self._overrides is None else [self._overrides / format.name, format.folder]
+            environment = jinja2.Environment(  # noqa: S701 - prompts are text, not HTML
+                loader=jinja2.FileSystemLoader(folders),
+                undefined=jinja2.StrictUndefined,
+                trim_blocks=True,
+                lstrip_blocks=True,
+            )
+            environment.filters["data"] = data
+            self._environments[format.name] = environment
+        return self._environments[format.name]
+
+
+def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["shared", "per_seat"]:
+    """`shared` when one model fills all seats that read each other, or the seat reads alone."""
+    models = {debate.seats[seat.name].model for seat in _company(format, step)}
+    return "shared" if len(models) <= 1 else "per_seat"
+
+
+def data(text: str) -> str:
+    """Text somebody wrote, unable to open or close the tags that delimit it."""
+    return _TAG.sub("‹", text)
+
+
+def speech(turn: Turn, name: str) -> str:
+    round = f' round="{turn.round}"' if turn.round is not None else ""
+    return f'<turn by="{name}"{round}>\n{data(turn.content)}\n</turn>'
+
+
+def _company(format: AnyFormat, step: Step) -> Iterator[Seat]:
+    rules = format.seat(step.seat).rules
+    return (seat for seat in format.seats if seat.rules == rules and seat.player == "model")
+
+
+def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
+    if step.names is not None:
+        return turn.seat in step.names
+    rules = format.seat(step.seat).rules
+    return any(seat.name == turn.seat and seat.rules == rules for seat in format.seats)
+
+
+def _name(format: AnyFormat, step: Step, turn: Turn) -> str:
+    return step.names[turn.seat] if step.names else format.seat(turn.seat).title

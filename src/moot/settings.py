@@ -1,0 +1,78 @@
+"""Typed configuration: the environment's MOOT_*, then moot.yaml (here, then the user's), then defaults."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+
+from moot.errors import InvalidInput
+
+FILE = "moot.yaml"
+
+
+class ProviderSettings(BaseModel):
+    """A server of the user's own, or another address for a known one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    base_url: str
+    key_env: str | None = Field(None, description="the environment variable that holds its key")
+
+
+class AppSettings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="MOOT_", env_nested_delimiter="__", extra="forbid")
+
+    database_url: str = Field(default_factory=lambda: f"sqlite:///{data_folder() / 'moot.db'}")
+    model: str | None = Field(None, description="the model of every seat that has none of its own")
+    models: dict[str, str] = Field(default_factory=dict, description="seat → model")
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    formats: dict[str, dict[str, JsonValue]] = Field(default_factory=dict, description="format → its default settings")
+    prompts: Path | None = Field(None, description="a folder whose <format>/<kind>.md replace moot's own prompts")
+    lease_seconds: float = Field(30, gt=0)
+    heartbeat_seconds: float = Field(10, gt=0)
+
+    @property
+    def database_name(self) -> str:
+        """The database's address without a password."""
+        return re.sub(r"(://[^:@/]*):[^@/]*@", r"\1:…@", self.database_url)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        files = [YamlConfigSettingsSource(settings_cls, path) for path in config_files()]
+        return (init_settings, env_settings, *files)
+
+
+def load(**overrides: object) -> AppSettings:
+    """Raises InvalidInput that names the setting, the value and where it came from as far as that is known."""
+    try:
+        return AppSettings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults}") from None
+    except Exception as error:
+        if type(error).__module__.startswith("yaml"):
+            raise InvalidInput(f"{FILE} is not valid YAML: {' '.join(str(error).split())}") from None
+        raise
+
+
+def config_files() -> list[Path]:
+    return [path for path in (Path(FILE), config_folder() / FILE) if path.is_file()]
+
+
+def config_folder() -> Path:
+    return platformdirs.user_config_path("moot")
+
+
+def data_folder() -> Path:
+    return platformdirs.user_data_path("moot")

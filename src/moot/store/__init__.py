@@ -1,0 +1,1 @@
+"""Keeping debates: SQLite and Postgres behind one port."""

@@ -1,0 +1,163 @@
+"""What each call on a store means, written once for all databases.
+
+An operation is a generator that yields statements and receives their rows; an adapter runs them. Each
+operation writes with one statement, so it is done wholly or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from moot.engine import Control, Ending
+from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
+from moot.model import Failure, Record, Status, Turn
+from moot.store.sql import (
+    Parameters,
+    Row,
+    debate_parameters,
+    failure_from,
+    failure_parameters,
+    record_from,
+    to_json,
+    turn_from,
+    turn_parameters,
+)
+from moot.store.store import Stored
+
+
+class Statement(NamedTuple):
+    query: str
+    parameters: Parameters
+
+
+class AlreadyThere(Exception):
+    """Thrown into an operation whose insert met a row with the same key."""
+
+
+T = TypeVar("T")
+Operation: TypeAlias = Generator[Statement, Sequence[Row], T]
+
+
+def create(record: Record) -> Operation[Record]:
+    try:
+        (row,) = yield Statement("insert_debate", debate_parameters(record))
+    except AlreadyThere:
+        raise id_taken(record.id) from None
+    return record_from(row)
+
+
+def load(debate_id: str) -> Operation[Stored]:
+    record = yield from _find(debate_id)
+    turns = yield Statement("list_turns", {"debate_id": debate_id})
+    failures = yield Statement("list_failures", {"debate_id": debate_id})
+    return Stored(record, tuple(map(turn_from, turns)), tuple(map(failure_from, failures)))
+
+
+def list_debates(limit: int, status: Status | None) -> Operation[tuple[Record, ...]]:
+    if status is None:
+        rows = yield Statement("list_debates", {"limit": limit})
+    else:
+        rows = yield Statement("list_debates_by_status", {"limit": limit, "status": status.value})
+    return tuple(map(record_from, rows))
+
+
+def append(debate_id: str, turn: Turn) -> Operation[Control]:
+    try:
+        rows = yield Statement("insert_turn", turn_parameters(debate_id, turn))
+    except AlreadyThere:
+        raise position_taken(debate_id, turn.position) from None
+    if not rows:
+        raise (yield from _why_fenced(debate_id, turn.run))
+    return Control(bool(rows[0]["stopping"]), bool(rows[0]["concluding"]))
+
+
+def add_failure(debate_id: str, failure: Failure) -> Operation[None]:
+    rows = yield Statement("insert_failure", failure_parameters(debate_id, failure))
+    if not rows:
+        raise (yield from _why_fenced(debate_id, failure.run))
+
+
+def take(debate_id: str, owner: str, lease_seconds: float) -> Operation[Record]:
+    rows = yield Statement("take", {"debate_id": debate_id, "owner": owner, "lease_seconds": lease_seconds})
+    if rows:
+        return record_from(rows[0])
+    rows = yield Statement("find_debate", {"debate_id": debate_id})
+    if not rows:
+        raise not_found(debate_id)
+    raise cannot_take(record_from(rows[0]), rows[0]["now"])
+
+
+def heartbeat(debate_id: str, run: int, lease_seconds: float) -> Operation[None]:
+    rows = yield Statement("heartbeat", {"debate_id": debate_id, "run": run, "lease_seconds": lease_seconds})
+    if not rows:
+        raise (yield from _why_fenced(debate_id, run))
+
+
+def end(debate_id: str, run: int, ending: Ending) -> Operation[None]:
+    parameters: Parameters = {
+        "debate_id": debate_id,
+        "run": run,
+        "status": ending.status.value,
+        "stop_reason": ending.stop_reason,
+        "outcome": None if ending.outcome is None else to_json(ending.outcome),
+        "error": ending.error,
+    }
+    rows = yield Statement("end", parameters)
+    if not rows:
+        raise (yield from _why_fenced(debate_id, run))
+
+
+def release(debate_id: str, run: int) -> Operation[bool]:
+    rows = yield Statement("release", {"debate_id": debate_id, "run": run})
+    return bool(rows)
+
+
+def ask_to_stop(debate_id: str) -> Operation[Record]:
+    rows = yield Statement("ask_to_stop", {"debate_id": debate_id})
+    return record_from(rows[0]) if rows else (yield from _find(debate_id))
+
+
+def ask_to_conclude(debate_id: str) -> Operation[Record]:
+    rows = yield Statement("ask_to_conclude", {"debate_id": debate_id})
+    return record_from(rows[0]) if rows else (yield from _find(debate_id))
+
+
+def id_taken(debate_id: str) -> StoreError:
+    return StoreError(f"there is already a debate {debate_id}; create it under another id")
+
+
+def not_found(debate_id: str) -> NotFound:
+    return NotFound(f"no debate {debate_id!r}")
+
+
+def position_taken(debate_id: str, position: int) -> Fenced:
+    return Fenced(f"{debate_id} already has a turn at position {position}; it was stored by another call or run")
+
+
+def fenced(record: Record, run: int) -> Fenced:
+    """Why a run may not write."""
+    if record.run != run:
+        return Fenced(f"run {run} of {record.id} may not write any more: run {record.run} has taken over")
+    return Fenced(f"run {run} of {record.id} may not write any more: the debate is {record.status}")
+
+
+def cannot_take(record: Record, now: float) -> MootError:
+    """Why a debate cannot be taken now."""
+    if record.status is Status.FINISHED:
+        return WrongStatus(f"{record.id} is finished; there is nothing left to run")
+    left = max(0.0, (record.lease_until or now) - now)
+    owner = record.owner or "another process"
+    return Busy(f"{record.id} is being run by {owner}, whose lease lasts {left:.0f} s more; stop it there or wait")
+
+
+def _find(debate_id: str) -> Operation[Record]:
+    rows = yield Statement("find_debate", {"debate_id": debate_id})
+    if not rows:
+        raise not_found(debate_id)
+    return record_from(rows[0])
+
+
+def _why_fenced(debate_id: str, run: int) -> Operation[MootError]:
+    rows = yield Statement("find_debate", {"debate_id": debate_id})
+    return fenced(record_from(rows[0]), run) if rows else Fenced(f"there is no debate {debate_id!r} to write to")

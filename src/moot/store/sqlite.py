@@ -1,0 +1,314 @@
+"""Debates in one SQLite file. One thread writes, committing all that waits together; reads go beside it.
+
+Safe for several processes on one file; not for a file on a network drive, where SQLite's locks do not hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
+
+from moot.engine import Control, Ending
+from moot.errors import StoreError
+from moot.model import Failure, Record, Status, Turn
+from moot.store import operations
+from moot.store.operations import AlreadyThere, Operation
+from moot.store.sql import migrations, queries
+from moot.store.store import Stored
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 60
+READERS = 4
+ADVICE = {
+    "SQLITE_FULL": "the disk is full; free some space, then resume the debate",
+    "SQLITE_IOERR": "the disk is full or failing; check it, then resume the debate",
+    "SQLITE_BUSY": f"another process has held the database for over {BUSY_SECONDS} s; end it, then resume the debate",
+    "SQLITE_READONLY": "make the file and its folder writable",
+    "SQLITE_CANTOPEN": "check that its folder can be written and the path is no folder itself",
+    "SQLITE_NOTADB": "this file is no moot database; choose another path",
+    "SQLITE_CORRUPT": "the file is damaged; restore it from a backup",
+}
+
+
+class SqliteStore:
+    @classmethod
+    async def open(cls, path: Path) -> SqliteStore:
+        """Open the file, making it and its folder when they are missing. Raises StoreError, SchemaTooNew."""
+        return cls(path, await asyncio.to_thread(_open, path))
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._writer = _Writer(path, connection)
+        self._readers = ThreadPoolExecutor(READERS, "moot-sqlite-reader")
+        self._idle: deque[sqlite3.Connection] = deque()
+        self._closed = False
+
+    async def create(self, record: Record) -> Record:
+        return await self._write(operations.create(record))
+
+    async def load(self, debate_id: str) -> Stored:
+        return await self._read(operations.load(debate_id))
+
+    async def list(self, *, limit: int, status: Status | None = None) -> tuple[Record, ...]:
+        return await self._read(operations.list_debates(limit, status))
+
+    async def append(self, debate_id: str, turn: Turn) -> Control:
+        return await self._write(operations.append(debate_id, turn))
+
+    async def add_failure(self, debate_id: str, failure: Failure) -> None:
+        await self._write(operations.add_failure(debate_id, failure))
+
+    async def take(self, debate_id: str, owner: str, lease_seconds: float) -> Stored:
+        # From here on only this run can append, so its turns can be read beside the writer.
+        record = await self._write(operations.take(debate_id, owner, lease_seconds))
+        return (await self.load(debate_id))._replace(record=record)
+
+    async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:
+        await self._write(operations.heartbeat(debate_id, run, lease_seconds))
+
+    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+        await self._write(operations.end(debate_id, run, ending))
+
+    async def release(self, debate_id: str, run: int) -> bool:
+        return await self._write(operations.release(debate_id, run))
+
+    async def ask_to_stop(self, debate_id: str) -> Record:
+        return await self._write(operations.ask_to_stop(debate_id))
+
+    async def ask_to_conclude(self, debate_id: str) -> Record:
+        return await self._write(operations.ask_to_conclude(debate_id))
+
+    async def close(self) -> None:
+        """Finish what was begun, then let go of the file."""
+        if not self._closed:
+            self._closed = True
+            await asyncio.to_thread(self._close)
+
+    async def _write(self, operation: Operation[T]) -> T:
+        self._check_open()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._writer.submit(_Job(operation, loop, future))
+        return await future
+
+    async def _read(self, operation: Operation[T]) -> T:
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, operation)
+
+    def _read_now(self, operation: Operation[T]) -> T:
+        try:
+            with self._reader() as connection:
+                connection.execute("BEGIN")  # one snapshot for all statements of the operation
+                return _run(connection, operation)
+        except sqlite3.Error as error:
+            raise _store_error(self._path, error) from error
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = _connect(self._path)
+        try:
+            yield connection
+        finally:
+            connection.rollback()
+            self._idle.append(connection)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self._path} has been closed; open the store again")
+
+    def _close(self) -> None:
+        self._readers.shutdown()
+        for connection in self._idle:
+            connection.close()
+        self._writer.close()
+
+
+class _Job(NamedTuple):
+    operation: Operation[Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+
+
+class _Writer:
+    """One thread which takes all that is waiting, commits it together, and then answers the callers."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name="moot-sqlite-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: _Job) -> None:
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _work(self) -> None:
+        closing = False
+        while not closing:
+            waiting = [self._jobs.get()]
+            while not self._jobs.empty():
+                waiting.append(self._jobs.get())
+            closing = None in waiting
+            if batch := [job for job in waiting if job]:
+                _answer(batch, self._commit(batch))
+
+    def _commit(self, batch: Sequence[_Job]) -> Sequence[object]:
+        """The result or the error of each job. None is stored when the commit fails."""
+        try:
+            with _transaction(self._connection):
+                return [self._attempt(job) for job in batch]
+        except sqlite3.Error as error:
+            return [_store_error(self._path, error) for _ in batch]
+
+    def _attempt(self, job: _Job) -> object:
+        try:
+            return _run(self._connection, job.operation)
+        except sqlite3.Error as error:
+            if not self._connection.in_transaction:
+                raise  # SQLite has undone the whole batch (disk full, I/O error), not this statement alone
+            return _store_error(self._path, error)
+        except Exception as error:  # one caller's error must not end the writer
+            return error
+
+
+def _answer(batch: Sequence[_Job], results: Sequence[object]) -> None:
+    """Wake the callers, each loop once."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], object]]] = defaultdict(list)
+    for job, result in zip(batch, results, strict=True):
+        loops[job.loop].append((job.future, result))
+    for loop, answers in loops.items():
+        with suppress(RuntimeError):  # that loop is closed: nobody waits for the answer
+            loop.call_soon_threadsafe(_resolve, answers)
+
+
+def _resolve(answers: Sequence[tuple[asyncio.Future[Any], object]]) -> None:
+    for future, result in answers:
+        if future.done():  # its caller was cancelled meanwhile
+            continue
+        if isinstance(result, Exception):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
+
+
+def _run(connection: sqlite3.Connection, operation: Operation[T]) -> T:
+    known = queries("sqlite")
+    try:
+        statement = next(operation)
+        while True:
+            try:
+                rows = connection.execute(known[statement.query].sql, statement.parameters).fetchall()
+            except sqlite3.IntegrityError as error:
+                if error.sqlite_errorname != "SQLITE_CONSTRAINT_PRIMARYKEY":
+                    raise
+                statement = operation.throw(AlreadyThere())
+            else:
+                statement = operation.send(rows)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """The writer's connection, to a database that is up to date."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = _connect(path)
+    except OSError as error:
+        raise StoreError(f"{path}: {error}; choose another path for the database") from error
+    except sqlite3.Error as error:
+        raise _store_error(path, error) from error
+    try:
+        _migrate(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+    except sqlite3.Error as error:
+        connection.close()
+        raise _store_error(path, error) from error
+    except StoreError:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    connection.create_function("moot_now", 0, time.time)
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    missing = migrations("sqlite", _version(connection))
+    if not missing:
+        return
+    _use_wal(connection)
+    for migration in missing:
+        with _transaction(connection):
+            if _version(connection) < migration.version:  # else another process was faster
+                for statement in _statements(migration.sql):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {migration.version}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch the file to WAL, for good. SQLite does not wait by itself when another process does so right now."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a migration; `executescript` would commit in between."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.rollback()
+        raise
+
+
+def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
+    name = getattr(error, "sqlite_errorname", "")
+    advice = next((advice for known, advice in ADVICE.items() if name.startswith(known)), "run `moot doctor`")
+    return StoreError(f"{path}: {error}; {advice}")

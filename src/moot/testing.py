@@ -1,0 +1,203 @@
+"""Fakes for tests, ours and our users': moot without a database and without a model."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from moot.app import App
+from moot.engine import Control, Ending
+from moot.errors import Fenced, ModelError
+from moot.formats import load
+from moot.llm.client import Client, Completion, Request
+from moot.llm.connect import Models
+from moot.model import AnyFormat, Failure, Record, Status, Turn, Usage
+from moot.prompts import Prompts
+from moot.settings import AppSettings
+from moot.store.operations import cannot_take, fenced, id_taken, not_found, position_taken
+from moot.store.store import Store, Stored
+
+ENDED = {Status.STOPPED, Status.FINISHED, Status.FAILED}
+RUNNING = {Status.RUNNING, Status.STOPPING}
+
+
+@dataclass(slots=True)
+class _Kept:
+    record: Record
+    turns: dict[int, Turn] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+
+class MemoryStore:
+    """A store that forgets everything with the process and otherwise answers like the real ones."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._kept: dict[str, _Kept] = {}
+
+    async def create(self, record: Record) -> Record:
+        if record.id in self._kept:
+            raise id_taken(record.id)
+        new = Record(
+            record.id,
+            record.format,
+            record.format_version,
+            record.topic,
+            record.settings,
+            record.seats,
+            self._now(),
+            record.status,
+        )
+        self._kept[record.id] = _Kept(new)
+        return new
+
+    async def load(self, debate_id: str) -> Stored:
+        kept = self._find(debate_id)
+        turns = sorted(kept.turns.values(), key=lambda turn: turn.position)
+        failures = sorted(kept.failures, key=lambda failure: failure.at)
+        return Stored(kept.record, tuple(turns), tuple(failures))
+
+    async def list(self, *, limit: int, status: Status | None = None) -> tuple[Record, ...]:
+        records = (kept.record for kept in self._kept.values() if status in (None, kept.record.status))
+        return tuple(sorted(records, key=lambda record: (-record.created_at, record.id))[:limit])
+
+    async def append(self, debate_id: str, turn: Turn) -> Control:
+        kept = self._find_for(debate_id, turn.run, lambda status: status not in ENDED)
+        if turn.position in kept.turns:
+            raise position_taken(debate_id, turn.position)
+        kept.turns[turn.position] = turn
+        return Control(kept.record.status is Status.STOPPING, kept.record.concluding)
+
+    async def add_failure(self, debate_id: str, failure: Failure) -> None:
+        kept = self._find_for(debate_id, failure.run, lambda status: status not in ENDED)
+        kept.failures.append(failure)
+
+    async def take(self, debate_id: str, owner: str, lease_seconds: float) -> Stored:
+        kept, now = self._find(debate_id), self._now()
+        record = kept.record
+        if record.status is Status.FINISHED or (record.lease_until is not None and record.lease_until >= now):
+            raise cannot_take(record, now)
+        kept.record = replace(
+            record,
+            run=record.run + 1,
+            status=Status.RUNNING,
+            owner=owner,
+            lease_until=now + lease_seconds,
+            stop_reason=None,
+            error=None,
+            finished_at=None,
+        )
+        return await self.load(debate_id)
+
+    async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:
+        kept = self._find_for(debate_id, run, RUNNING.__contains__)
+        kept.record = replace(kept.record, lease_until=self._now() + lease_seconds)
+
+    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+        kept = self._find_for(debate_id, run, RUNNING.__contains__)
+        kept.record = replace(
+            kept.record,
+            status=ending.status,
+            stop_reason=ending.stop_reason,
+            outcome=ending.outcome,
+            error=ending.error,
+            finished_at=self._now() if ending.status in ENDED else None,
+            owner=None,
+            lease_until=None,
+        )
+
+    async def release(self, debate_id: str, run: int) -> bool:
+        try:
+            kept = self._find_for(debate_id, run, RUNNING.__contains__)
+        except Fenced:
+            return False
+        kept.record = replace(kept.record, owner=None, lease_until=None)
+        if kept.record.status is Status.STOPPING:
+            kept.record = self._stopped(kept.record)
+        return True
+
+    async def ask_to_stop(self, debate_id: str) -> Record:
+        kept = self._find(debate_id)
+        record = kept.record
+        if record.status in ENDED:
+            return record
+        owned = record.lease_until is not None and record.lease_until >= self._now()
+        kept.record = replace(record, status=Status.STOPPING) if owned else self._stopped(record)
+        return kept.record
+
+    async def ask_to_conclude(self, debate_id: str) -> Record:
+        kept = self._find(debate_id)
+        if kept.record.status is not Status.FINISHED:
+            kept.record = replace(kept.record, concluding=True)
+        return kept.record
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _find(self, debate_id: str) -> _Kept:
+        if debate_id not in self._kept:
+            raise not_found(debate_id)
+        return self._kept[debate_id]
+
+    def _find_for(self, debate_id: str, run: int, allowed: Callable[[Status], bool]) -> _Kept:
+        """The debate a run wants to write to."""
+        kept = self._kept.get(debate_id)
+        if kept is None:
+            raise Fenced(f"there is no debate {debate_id!r} to write to")
+        if kept.record.run != run or not allowed(kept.record.status):
+            raise fenced(kept.record, run)
+        return kept
+
+    def _stopped(self, record: Record) -> Record:
+        return replace(
+            record,
+            status=Status.STOPPED,
+            stop_reason="stopped",
+            finished_at=self._now(),
+            owner=None,
+            lease_until=None,
+        )
+
+
+class ScriptedModel:
+    """A model client that answers from a function or a list, word by word; it ships for users' tests too.
+
+    Give it to `moot.app.build(settings, clients={"scripted": ScriptedModel(...)})` and name models `scripted:any`.
+    `faults` maps the number of a call (from 1) to the error it ends in, after half of its text.
+    """
+
+    def __init__(
+        self,
+        replies: Callable[[Request], str] | Sequence[str],
+        *,
+        faults: Mapping[int, ModelError] | None = None,
+        pace: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._replies = replies
+        self._faults = faults or {}
+        self._pace = pace
+        self.requests: list[Request] = []
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        self.requests.append(request)
+        number = len(self.requests)
+        text = self._replies(request) if callable(self._replies) else self._replies[number - 1]
+        words = re.findall(r"\S+\s*|\s+", text)
+        fault = self._faults.get(number)
+        for word in words[: len(words) // 2] if fault else words:
+            if self._pace:
+                await self._pace()
+            on_text(word)
+        if fault:
+            raise fault
+        prompt = sum(len(message.content) for message in request.messages)
+        return Completion(text, "stop", Usage(prompt // 5, 0, 0, len(words), 0, 1))
+
+
+def scripted_app(model: Client, store: Store | None = None, formats: Mapping[str, AnyFormat] | None = None) -> App:
+    """An app with `model` in every seat, on an in-memory store unless another is given."""
+    settings = AppSettings(model="scripted:model")
+    models = Models({}, clients={"scripted": model})
+    return App(settings, store or MemoryStore(), models, formats or load(), Prompts())

@@ -1,0 +1,57 @@
+"""Calls of OpenAIClient as the tests make them, and their usual values."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import aiohttp
+import pytest
+from badserver import STREAM_HEAD, Answer, BadServer, event, framed, sends, whole
+
+from moot.errors import ModelError
+from moot.llm.client import Completion, Message, Request, Schema, Timeouts
+from moot.llm.openai_api import OpenAIClient
+from moot.model import Usage
+
+KEY = "sk-sentinel-0123456789"
+REQUEST = Request("m1", (Message("system", "Be brief."), Message("user", "Why?")), 50, 0.5)
+WITH_SCHEMA = Request("m1", REQUEST.messages, 50, 0.5, Schema("verdict", {"type": "object"}))
+COUNTED = Usage(input_tokens=7, output_tokens=3, calls=1)
+HELLO = Completion("Hello", "stop", COUNTED)
+HALF = STREAM_HEAD + framed(event("Hel")) + framed(event("lo"))
+
+
+def client_of(session: aiohttp.ClientSession, url: str, **options: Any) -> OpenAIClient:
+    defaults: dict[str, Any] = {"api_key": KEY, "name": "acme", "key_hint": "ACME_API_KEY", "timeouts": Timeouts()}
+    return OpenAIClient(session=session, base_url=url, **(defaults | options))
+
+
+async def ask(
+    session: aiohttp.ClientSession, *answers: Answer, request: Request = REQUEST, **options: Any
+) -> Completion:
+    """The completion; what went to on_text is checked to be its text."""
+    got: list[str] = []
+    async with BadServer(*answers) as server:
+        completion = await client_of(session, server.url, **options).complete(request, got.append)
+    assert "".join(got) == completion.text
+    return completion
+
+
+async def fail(
+    session: aiohttp.ClientSession, *answers: Answer, request: Request = REQUEST, **options: Any
+) -> ModelError:
+    async with BadServer(*answers) as server:
+        with pytest.raises(ModelError) as raised:
+            await client_of(session, server.url, **options).complete(request, lambda text: None)
+    assert KEY not in "".join(traceback.format_exception(raised.value))
+    assert (raised.value.__context__, raised.value.__cause__) == (None, None)
+    return raised.value
+
+
+def told(error: ModelError) -> tuple[type[ModelError], str, str]:
+    return type(error), str(error), error.partial
+
+
+def failing(status: str, *headers: str, message: str = "no luck") -> Answer:
+    return sends(whole(status, {"error": {"message": message}}, *headers))

@@ -1,0 +1,162 @@
+"""A database is made and brought up to date when it is opened, by one process of many, wholly or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Protocol
+
+import asyncpg
+import pytest
+
+from moot.errors import SchemaTooNew, StoreError
+from moot.store.postgres import PostgresStore
+from moot.store.sql import migrations
+from moot.store.sqlite import SqliteStore
+from moot.store.store import Store
+
+NEWEST = len(migrations("sqlite", 0))
+
+
+class Database(Protocol):
+    """A database as it is without moot."""
+
+    async def open(self) -> Store: ...
+    async def run(self, sql: str) -> None: ...
+    async def set_version(self, version: int) -> None: ...
+    async def schema(self) -> tuple[int, set[str]]:
+        """Its version and the names of its tables."""
+        ...
+
+
+class SqliteDatabase:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    async def open(self) -> Store:
+        return await SqliteStore.open(self.path)
+
+    async def run(self, sql: str) -> None:
+        with closing(sqlite3.connect(self.path)) as connection:
+            connection.execute(sql)
+
+    async def set_version(self, version: int) -> None:
+        await self.run(f"PRAGMA user_version = {version}")
+
+    async def schema(self) -> tuple[int, set[str]]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+        return version, {name for (name,) in tables}
+
+
+class PostgresDatabase:
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def open(self) -> Store:
+        return await PostgresStore.open(self.url)
+
+    async def run(self, sql: str) -> None:
+        connection = await asyncpg.connect(self.url)
+        await connection.execute(sql)
+        await connection.close()
+
+    async def set_version(self, version: int) -> None:
+        await self.run(f"UPDATE moot_schema SET version = {version}")
+
+    async def schema(self) -> tuple[int, set[str]]:
+        connection = await asyncpg.connect(self.url)
+        rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        tables = {row["tablename"] for row in rows}
+        version = await connection.fetchval("SELECT version FROM moot_schema") if "moot_schema" in tables else 0
+        await connection.close()
+        return version, tables - {"moot_schema"}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    if request.param == "sqlite":
+        return SqliteDatabase(tmp_path / "moot.db")
+    return PostgresDatabase(request.getfixturevalue("postgres").empty_database())
+
+
+MIGRATED = (NEWEST, {"debates", "turns", "failures"})
+
+
+async def test_a_fresh_database_gets_the_newest_schema(database: Database) -> None:
+    await (await database.open()).close()
+
+    assert await database.schema() == MIGRATED
+
+
+async def test_opening_twice_changes_nothing(database: Database) -> None:
+    for _ in range(2):
+        store = await database.open()
+        assert await store.list(limit=10) == ()
+        await store.close()
+
+    assert await database.schema() == MIGRATED
+
+
+async def test_a_newer_database_is_refused_and_left_alone(database: Database) -> None:
+    await (await database.open()).close()
+    await database.run("CREATE TABLE from_the_future (x TEXT)")
+    await database.set_version(999)
+
+    with pytest.raises(SchemaTooNew, match=f"schema version 999.*knows versions up to {NEWEST}.*nothing was changed"):
+        await database.open()
+
+    assert await database.schema() == (999, {*MIGRATED[1], "from_the_future"})
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(database: Database) -> None:
+    await database.run("CREATE TABLE failures (x TEXT)")
+
+    with pytest.raises(StoreError, match="already exists"):
+        await database.open()
+
+    assert await database.schema() == (0, {"failures"})
+
+
+async def test_a_database_opened_by_many_at_once_is_made_once(database: Database) -> None:
+    stores = await asyncio.gather(*(database.open() for _ in range(8)))
+    for store in stores:
+        assert await store.list(limit=10) == ()
+        await store.close()
+
+    assert await database.schema() == MIGRATED
+
+
+OPEN_WHEN_TOLD = """
+import asyncio, sys
+from pathlib import Path
+from moot.store.sqlite import SqliteStore
+
+async def main():
+    print("ready", flush=True)
+    sys.stdin.readline()
+    await (await SqliteStore.open(Path(sys.argv[1]))).close()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_file_opened_by_many_processes_at_once_is_made_once(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    path = tmp_path / "moot.db"
+    processes = [start(OPEN_WHEN_TOLD, path) for _ in range(6)]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin
+        print(file=process.stdin, flush=True)
+
+    assert [process.wait(30) for process in processes] == [0] * 6
+    assert await SqliteDatabase(path).schema() == MIGRATED

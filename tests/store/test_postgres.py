@@ -1,0 +1,100 @@
+"""What is special about Postgres: its errors, and two sessions at once."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from moot.errors import StoreError
+from moot.model import Record, Turn
+from moot.store.operations import append
+from moot.store.postgres import PostgresStore
+from moot.store.sql import queries
+
+NEW = Record("DEB-1", "duel", 1, "Why?", {}, {}, 0.0)
+TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
+    store = await PostgresStore.open(postgres_url)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def session(postgres_url: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    session = await asyncpg.connect(postgres_url)
+    yield session
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:s3cret@127.0.0.1:1/moot",
+        "postgresql://ann:s3cret@no-such-host.invalid/moot",
+        "postgresql://ann:x/s3cret@127.0.0.1/moot",
+        "postgresql://ann:x:s3cret@127.0.0.1:port/moot",
+        "postgresql://ann:[s3cret@127.0.0.1/moot",
+        "mysql://ann:s3cret@127.0.0.1/moot",
+    ],
+)
+async def test_a_server_that_cannot_be_reached_is_told_without_the_password(url: str) -> None:
+    with pytest.raises(StoreError, match=r"check the server|cannot be read; write postgresql://") as caught:
+        await PostgresStore.open(url)
+
+    assert "s3cret" not in str(caught.value)
+
+
+async def test_a_database_that_does_not_exist_is_named(postgres_url: str) -> None:
+    with pytest.raises(StoreError, match='database "no_such" does not exist; check the server'):
+        await PostgresStore.open(re.sub(r"moot_test_\d+", "no_such", postgres_url))
+
+
+async def test_a_lost_connection_is_told_and_replaced(
+    store: PostgresStore, session: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    created = await store.create(NEW)
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    await session.execute("BEGIN; LOCK TABLE debates")
+    waiting = asyncio.ensure_future(store.list(limit=1))
+    while not await session.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        pass
+    await session.execute(f"{others} AND pid <> pg_backend_pid()")
+    await session.execute("ROLLBACK")
+
+    with pytest.raises(StoreError, match=r"Postgres at .* cannot be used: .*; check the server"):
+        await waiting
+    assert await store.list(limit=1) == (created,)
+
+
+async def test_no_run_begins_while_a_turn_of_the_run_before_is_being_stored(
+    store: PostgresStore, session: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    await store.create(NEW)
+    await store.take("DEB-1", "ann", -1)
+    query, statement = queries("postgres")["insert_turn"], next(append("DEB-1", TURN))
+    async with session.transaction():
+        await session.execute(query.sql, *query.arguments(statement.parameters))
+        taking = asyncio.ensure_future(store.take("DEB-1", "bob", 30))
+        while not await session.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            assert not taking.done()
+
+    assert (await taking).turns == (TURN,)
+
+
+@pytest.mark.parametrize("sql", ["UPDATE turns SET content = ''", "DELETE FROM turns", "TRUNCATE turns"])
+async def test_turns_cannot_be_changed(
+    store: PostgresStore, session: asyncpg.Connection[asyncpg.Record], sql: str
+) -> None:
+    await store.create(NEW)
+    await store.take("DEB-1", "ann", 30)
+    await store.append("DEB-1", TURN)
+
+    with pytest.raises(asyncpg.RaiseError, match="turns are written once, never changed"):
+        await session.execute(sql)
