@@ -17,10 +17,11 @@ from pydantic import JsonValue, ValidationError
 from moot import formats as known_formats
 from moot.engine import Ending, Player, Sink, run_debate
 from moot.errors import Busy, Fenced, InvalidInput, MootError, StoreError
+from moot.estimate import Estimate, estimate
 from moot.events import Event
 from moot.llm.client import Client
 from moot.llm.connect import Choice, Models
-from moot.model import AnyFormat, Record, Seat, SeatSettings, Settings, Status
+from moot.model import AnyFormat, Record, Seat, SeatSettings, Settings, Status, Usage
 from moot.owner import is_dead, this_process
 from moot.players.answer import clean
 from moot.players.model import ModelPlayer
@@ -49,8 +50,16 @@ class App:
 
     async def create(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Record:
         """Store a new debate with an empty transcript; its seats keep the models chosen now."""
+        return await self.store.create(await self._draft(format, topic, settings or {}))
+
+    async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
+        """What such a debate would cost, at most and typically; calls no model."""
+        record = await self._draft(format, topic, settings or {})
+        return estimate(record, self.formats[format], self.prompts, self.models.prices.cost)
+
+    async def _draft(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> Record:
         chosen = known_formats.find(self.formats, format)
-        checked = self._check_settings(chosen, settings or {})
+        checked = self._check_settings(chosen, settings)
         record = Record(
             id="DEB-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8)),
             format=chosen.name,
@@ -62,7 +71,9 @@ class App:
             },
             created_at=time.time(),
         )
-        return await self.store.create(record)
+        if checked.max_cost is not None:
+            self._check_prices(record)
+        return record
 
     async def run(self, debate_id: str, sink: Sink) -> Ending:
         """Run a debate in this process until it is finished, waiting, stopped or failed."""
@@ -151,6 +162,11 @@ class App:
                     raise InvalidInput(f"{format.name} has no seat {seat!r}; its seats: {', '.join(seats)}")
         return checked
 
+    def _check_prices(self, record: Record) -> None:
+        for model in {seat.model for seat in record.seats.values()}:
+            if self.models.prices.cost(model, Usage(calls=1)) is None:
+                raise InvalidInput(f"max_cost needs a price for {model}: add it under `prices` in moot.yaml")
+
     async def _seat_settings(self, settings: Settings, seat: Seat) -> SeatSettings:
         model = (await self.choose_model(seat, settings)).name
         self.models.check(model)
@@ -197,10 +213,9 @@ async def build(
     settings: AppSettings, environ: Mapping[str, str] = os.environ, clients: Mapping[str, Client] | None = None
 ) -> AsyncIterator[App]:
     """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
+    models = Models(environ, settings.providers, clients, settings.prices)
     store = await open_store(settings.database_url)
-    app = App(
-        settings, store, Models(environ, settings.providers, clients), known_formats.load(), Prompts(settings.prompts)
-    )
+    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts))
     try:
         yield app
     finally:

@@ -30,6 +30,7 @@ from moot.events import (
 from moot.export.trace import trace
 from moot.model import (
     NO_USAGE,
+    USE_ITS_VERSION,
     AnyFormat,
     Concluded,
     Debate,
@@ -126,6 +127,18 @@ def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tupl
     return cast.missing()
 
 
+def rehearse(
+    record: Record, format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]
+) -> tuple[Turn, ...]:
+    """Run a script to its end on made-up turns. Pure: calls nobody, stores nothing."""
+    cast = _Cast(format, format.open(record), ())
+    while cast.batch:
+        turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
+        cast.stored.update({turn.position: turn for turn in turns})
+        cast.advance(cast.replayed())
+    return tuple(cast.debate.transcript)
+
+
 class _Cast:
     """A script and the stored turns it is fed with."""
 
@@ -152,18 +165,21 @@ class _Cast:
         return tuple(step for at, step in enumerate(self.batch, self.base) if at not in self.stored)
 
     def replayed(self) -> tuple[Turn, ...]:
-        """The stored turns that answer the batch, each checked against its step."""
+        """The stored turns that answer the batch."""
         if interruption := self.interruption():
             return (interruption,)
-        turns = tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
-        for turn, step in zip(turns, self.batch, strict=True):
-            if (turn.seat, turn.kind, turn.round) != (step.seat, step.kind, step.round):
+        return tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
+
+    def _check(self) -> None:
+        """What is stored of the batch must be what the script asks for."""
+        for at, step in enumerate(self.batch, self.base):
+            turn = self.stored.get(at)
+            if turn and (turn.seat, turn.kind, turn.round) != (step.seat, step.kind, step.round):
                 raise ScriptChanged(
                     f"turn {turn.position} of {self.debate.id} is {turn.seat}/{turn.kind} in round {turn.round}, but "
                     f"{self.format.name} version {self.format.version} asks for {step.seat}/{step.kind} in round "
-                    f"{step.round}; run it with the version of the format that began it"
+                    f"{step.round}; {USE_ITS_VERSION}"
                 )
-        return turns
 
     def advance(self, turns: tuple[Turn, ...]) -> None:
         """Hand the turns to the script, which answers with its next batch or its outcome."""
@@ -182,8 +198,11 @@ class _Cast:
             self.batch, self.outcome = (), end.value
             if any(position >= self.base for position in self.stored):
                 raise ScriptChanged(
-                    f"{self.debate.id} has turns after the end of {self.format.name} version {self.format.version}"
+                    f"{self.debate.id} has turns after the end of {self.format.name} version {self.format.version}; "
+                    f"{USE_ITS_VERSION}"
                 ) from None
+        if not self.interruption():
+            self._check()
 
 
 class _Run:
@@ -200,7 +219,7 @@ class _Run:
         self.record = record
         self.turns = turns
         self.format = format
-        self.debate = format.open(record)
+        self.debate: Debate[Any]
         self.store = store
         self.player_for = player_for
         self.now = now
@@ -211,22 +230,26 @@ class _Run:
     async def to_its_end(self) -> Ending:
         """Run; whatever goes wrong in one debate is stored as its failure and told to its readers."""
         try:
-            ending = await self._play()
+            return await self._play_or_wait()
         except Fenced:
             raise
+        except MootError as error:
+            return await self._failed(error.code, str(error))
+        except Exception as error:
+            log.exception("%s failed", self.record.id)
+            return await self._failed("internal_error", f"{type(error).__name__}: {error}")
+
+    async def _play_or_wait(self) -> Ending:
+        try:
+            return await self._play()
         except _Wait as wait:
             step = wait.step
             waiting = Ending(Status.WAITING)
             return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position)
-        except MootError as error:
-            ending = await self._failed(error.code, str(error))
-        except Exception as error:
-            log.exception("%s failed", self.record.id)
-            ending = await self._failed("internal_error", f"{type(error).__name__}: {error}")
-        return ending
 
     async def _play(self) -> Ending:
         self.readers.emit(DebateStarted, self.record.format, self.record.topic, self.record.run)
+        self.debate = self.format.open(self.record)
         cast = _Cast(self.format, self.debate, self.turns)
         while cast.batch:
             limit = self.debate.stop_reason

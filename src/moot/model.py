@@ -12,7 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from moot.errors import ScriptChanged
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 
@@ -36,6 +38,7 @@ class Limits(BaseModel):
     max_rounds: int = Field(5, ge=1, le=100)
     max_runtime_seconds: float = Field(600, gt=0, allow_inf_nan=False)
     max_total_output_tokens: int = Field(8000, ge=1, le=1_000_000_000)
+    max_cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="US dollars")
 
 
 Temperature: TypeAlias = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
@@ -57,7 +60,7 @@ class Settings(Limits):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one turn; `estimated` when the server reported none."""
+    """Tokens of one turn and what they cost; `estimated` when the server reported none."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
@@ -66,6 +69,8 @@ class Usage:
     reasoning_tokens: int = 0
     calls: int = 0
     estimated: bool = False
+    cost: float | None = None
+    """US dollars; None when a price is unknown."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -76,10 +81,18 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             self.calls + other.calls,
             self.estimated or other.estimated,
+            _add_costs(self, other),
         )
 
 
 NO_USAGE = Usage()
+USE_ITS_VERSION = "run it with the version of the format that began it"
+
+
+def _add_costs(one: Usage, other: Usage) -> float | None:
+    """What is unknown stays unknown in the sum; what made no call cost nothing."""
+    costs = [usage.cost for usage in (one, other) if usage.calls]
+    return None if not costs or None in costs else sum(cost or 0.0 for cost in costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +261,9 @@ class Debate(Generic[S]):
             if number > 1 and self._output_left() < usual / 4:
                 self.stop_reason = "max_total_output_tokens"
                 return
+            if number > 1 and self._costs_too_much():
+                self.stop_reason = "max_cost"
+                return
             self._round_start = len(self.transcript)
             yield number
             if self.stop_reason:
@@ -272,6 +288,12 @@ class Debate(Generic[S]):
 
     def usage(self) -> Usage:
         return sum((turn.usage for turn in self.transcript), NO_USAGE)
+
+    def _costs_too_much(self) -> bool:
+        """Whether another round like the last would exceed the limit."""
+        limit, spent = self.settings.max_cost, self.usage().cost
+        last_round = sum((turn.usage for turn in self.transcript[self._round_start :]), NO_USAGE).cost
+        return limit is not None and spent is not None and spent + (last_round or 0.0) > limit
 
     def _output_left(self) -> int:
         return self.settings.max_total_output_tokens - self.usage().output_tokens - self._reserve
@@ -300,7 +322,14 @@ class Format(Generic[S, O_co]):
 
     def open(self, record: Record) -> Debate[S]:
         """The debate as its script sees it before the first step."""
-        return Debate(record.id, record.topic, self.settings.model_validate(record.settings), record.seats)
+        try:
+            settings = self.settings.model_validate(record.settings)
+        except ValidationError as error:
+            fields = ", ".join(".".join(map(str, fault["loc"])) for fault in error.errors())
+            raise ScriptChanged(
+                f"{self.name} version {self.version} cannot take the {fields} of {record.id}; {USE_ITS_VERSION}"
+            ) from None
+        return Debate(record.id, record.topic, settings, record.seats)
 
 
 AnyFormat: TypeAlias = Format[Any, Outcome]

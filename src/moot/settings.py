@@ -19,8 +19,21 @@ class ProviderSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    base_url: str
+    base_url: str | None = None
     key_env: str | None = Field(None, description="the environment variable that holds its key")
+    max_concurrent: int | None = Field(None, ge=1, description="calls at once, over all debates of a process")
+    requests_per_minute: float | None = Field(None, gt=0)
+
+
+class Price(BaseModel):
+    """US dollars per million tokens; cached and cache-written input costs as other input unless it says otherwise."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+    cached: float | None = Field(None, ge=0, allow_inf_nan=False)
+    cache_written: float | None = Field(None, ge=0, allow_inf_nan=False)
 
 
 class AppSettings(BaseSettings):
@@ -31,6 +44,7 @@ class AppSettings(BaseSettings):
     models: dict[str, str] = Field(default_factory=dict, description="seat → model")
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     formats: dict[str, dict[str, JsonValue]] = Field(default_factory=dict, description="format → its default settings")
+    prices: dict[str, Price] = Field(default_factory=dict, description="model → its price")
     prompts: Path | None = Field(None, description="a folder whose <format>/<kind>.md replace moot's own prompts")
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(10, gt=0)

@@ -15,7 +15,7 @@ from moot.llm.client import Client, Completion, Request
 from moot.llm.connect import Models
 from moot.model import AnyFormat, Failure, Record, Status, Turn, Usage
 from moot.prompts import Prompts
-from moot.settings import AppSettings
+from moot.settings import AppSettings, Price
 from moot.store.operations import cannot_take, fenced, id_taken, not_found, position_taken
 from moot.store.store import Store, Stored
 
@@ -196,8 +196,13 @@ class ScriptedModel:
         return Completion(text, "stop", Usage(prompt // 5, 0, 0, len(words), 0, 1))
 
 
-def scripted_app(model: Client, store: Store | None = None, formats: Mapping[str, AnyFormat] | None = None) -> App:
+def scripted_app(
+    model: Client,
+    store: Store | None = None,
+    formats: Mapping[str, AnyFormat] | None = None,
+    prices: Mapping[str, Price] | None = None,
+) -> App:
     """An app with `model` in every seat, on an in-memory store unless another is given."""
     settings = AppSettings(model="scripted:model")
-    models = Models({}, clients={"scripted": model})
+    models = Models({}, clients={"scripted": model}, prices=prices)
     return App(settings, store or MemoryStore(), models, formats or load(), Prompts())

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from moot.model import Debate
 
 
-def about_models(debate: Debate[Any], judge: str, judged: Sequence[str]) -> Iterator[str]:
-    """Whether the judge may favour its own kind."""
+def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> Iterator[str]:
+    """Whether the judge may favour its own kind; `judged` maps seats to their titles."""
     models = {seat: debate.seats[seat].model for seat in (judge, *judged)}
     if len(set(models.values())) == 1:
         yield f"one model, {models[judge]}, spoke in every seat"
         return
     family = model_family(models[judge])
-    kin = [seat for seat in judged if model_family(models[seat]) == family]
+    kin = [title for seat, title in judged.items() if model_family(models[seat]) == family]
     if kin:
         yield f"the {judge} is of the same model family ({family}) as {' and '.join(kin)}"
 
 
-def about_turns(debate: Debate[Any], judged: Sequence[str]) -> Iterator[str]:
-    """Whether every side had its say."""
+def about_turns(debate: Debate[Any], judged: Mapping[str, str]) -> Iterator[str]:
+    """Whether every side had its say; `judged` maps seats to their titles."""
     spoken = {seat: [turn for turn in debate.transcript if turn.seat == seat] for seat in judged}
     most = max(len(turns) for turns in spoken.values())
+    if not most:
+        yield "nobody spoke: there was nothing to judge"
     for seat, turns in spoken.items():
         if len(turns) < most:
-            yield f"{seat} spoke {len(turns)} times, others {most}: the last round was cut short"
+            yield f"{judged[seat]} spoke {len(turns)} times, others {most}: the last round was cut short"
         cut = sum("truncated" in turn.marks for turn in turns)
         if cut:
-            yield f"{cut} of {len(turns)} turns by {seat} ran into the output cap"
+            yield f"{cut} of {len(turns)} speeches of {judged[seat]} ran into the output cap"
 
 
 def model_family(model: str) -> str:

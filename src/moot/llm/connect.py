@@ -14,8 +14,9 @@ from moot.errors import InvalidInput, ModelError
 from moot.llm.client import Client, Connection, Timeouts
 from moot.llm.local import BUILT_IN_MODEL, LocalModels, find_weights
 from moot.llm.openai_api import OpenAIClient, new_session
+from moot.llm.prices import Priced, Prices
 from moot.llm.providers import BUILT_IN, ModelName, Provider, parse_name
-from moot.settings import ProviderSettings
+from moot.settings import Price, ProviderSettings
 
 LOCAL_SAMPLING: Mapping[str, JsonValue] = {"repeat_penalty": 1.1, "dry_multiplier": 0.8}
 """Small models circle in their own words without this."""
@@ -37,11 +38,14 @@ class Models:
         environ: Mapping[str, str],
         own: Mapping[str, ProviderSettings] | None = None,
         clients: Mapping[str, Client] | None = None,
+        prices: Mapping[str, Price] | None = None,
     ) -> None:
         """`clients` are the caller's own, by the provider name under which models then use them."""
         self._environ = environ
-        self._clients: dict[str, Client] = dict(clients or {})
-        self.providers = known_providers(own or {}) | {name: Provider(name, "") for name in self._clients}
+        self._own_clients = clients or {}
+        self._clients: dict[str, Client] = {}
+        self.providers = known_providers(own or {}) | {name: Provider(name, "") for name in self._own_clients}
+        self.prices = Prices(self.providers, prices or {})
         self._local = LocalModels()
         self._session: aiohttp.ClientSession | None = None
 
@@ -49,7 +53,8 @@ class Models:
         parsed = parse_name(name, self.providers)
         key = str(parsed) if parsed.provider == "local" else parsed.provider
         if key not in self._clients:
-            self._clients[key] = await self._open(parsed)
+            client = self._own_clients.get(parsed.provider) or await self._open(parsed)
+            self._clients[key] = Priced(client, parsed.provider, self.prices)
         return Connection(self._clients[key], parsed.model)
 
     def check(self, name: str) -> None:
@@ -137,8 +142,11 @@ class Models:
 def known_providers(own: Mapping[str, ProviderSettings]) -> dict[str, Provider]:
     providers = {provider.name: provider for provider in BUILT_IN}
     for name, chosen in own.items():
-        known = providers.get(name, Provider(name, chosen.base_url))
-        providers[name] = replace(
-            known, base_url=chosen.base_url, key_env=chosen.key_env or known.key_env, url_env=None
-        )
+        known = providers.get(name)
+        if known is None and chosen.base_url is None:
+            raise InvalidInput(f"provider {name!r} in the settings needs a base_url")
+        known = known or Provider(name, "")
+        if chosen.base_url:
+            known = replace(known, base_url=chosen.base_url, url_env=None)
+        providers[name] = replace(known, key_env=chosen.key_env or known.key_env)
     return providers

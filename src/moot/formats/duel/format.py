@@ -31,7 +31,8 @@ Score = Annotated[
     float, Field(ge=0, le=10, allow_inf_nan=False), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})
 ]
 
-SIDES = ("debater_a", "debater_b")
+TITLES = {"debater_a": "Debater A", "debater_b": "Debater B"}
+SIDES = tuple(TITLES)
 NAMES = ("Amber", "Cedar", "Coral", "Flint", "Hazel", "Indigo", "Maple", "Onyx", "Slate", "Teal")
 CLEAR_MARGIN = 1.0
 """Scores closer than this decide nothing."""
@@ -88,6 +89,7 @@ class Verdict(Outcome):
     stance_b: Stance
     no_new_substantive_arguments: bool
     fallback: bool
+    models: dict[str, str]
 
     def headline(self) -> str:
         scores = f"{self.score_a:g} : {self.score_b:g}"
@@ -106,7 +108,7 @@ class Verdict(Outcome):
 
 def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
     s = debate.settings
-    names = neutral_names(debate.id)
+    names = neutral_names(debate.topic)
     ballot = ballot_for(names)
     stale = 0
     judged: Turn | None = None
@@ -133,14 +135,15 @@ def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
         stance_a=stances["debater_a"],
         stance_b=stances["debater_b"],
         fallback="fallback" in judged.marks,
+        models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, judged)),
     )
 
 
-def neutral_names(debate_id: str) -> Mapping[str, str]:
-    """Two names that say nothing about side, order or worth; another pair for another debate."""
+def neutral_names(topic: str) -> Mapping[str, str]:
+    """Two names that say nothing about side, order or worth; another pair for another topic."""
     pairs = list(permutations(NAMES, len(SIDES)))
-    return dict(zip(SIDES, pairs[zlib.crc32(debate_id.encode()) % len(pairs)], strict=True))
+    return dict(zip(SIDES, pairs[zlib.crc32(topic.encode()) % len(pairs)], strict=True))
 
 
 def ballot_for(names: Mapping[str, str]) -> type[Ballot]:
@@ -155,8 +158,8 @@ def ballot_for(names: Mapping[str, str]) -> type[Ballot]:
 def _caveats(debate: Debate[DuelSettings], judged: Turn) -> Iterator[str]:
     if "fallback" in judged.marks:
         yield "the judge's answer could not be read: these scores are a placeholder"
-    yield from about_turns(debate, SIDES)
-    yield from about_models(debate, "judge", SIDES)
+    yield from about_turns(debate, TITLES)
+    yield from about_models(debate, "judge", TITLES)
 
 
 DUEL = Format(
@@ -165,8 +168,7 @@ DUEL = Format(
     summary="Two debaters argue for and against before a judge who scores them.",
     settings=DuelSettings,
     seats=(
-        Seat("debater_a", "Debater A", "debater", max_tokens=600),
-        Seat("debater_b", "Debater B", "debater", max_tokens=600),
+        *(Seat(side, title, "debater", max_tokens=600) for side, title in TITLES.items()),
         Seat("judge", "Judge", "judge", max_tokens=400, temperature=0.2, rules="judge"),
     ),
     outcome=Verdict,

@@ -1,0 +1,40 @@
+"""Draw a stored debate as the terminal shows it: python docs/picture.py DEB-… docs/debate.svg"""
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+from textwrap import shorten
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from moot.app import build
+from moot.settings import load
+from moot.terminal import headline, introduction, outcome_view
+
+LONGEST = 380
+
+
+async def main(debate_id: str, path: Path) -> None:
+    console = Console(record=True, width=100, force_terminal=True, file=sys.stderr)
+    async with build(load()) as app:
+        record, turns, _ = await app.load(debate_id)
+    format = app.formats[record.format]
+    console.print(introduction(record, format))
+    for turn in turns:
+        console.print()
+        console.print(headline(format, turn.seat, turn.kind, turn.round))
+        console.print(Padding(Text(shorten(turn.content, LONGEST, placeholder=" …")), (0, 2)))
+    console.print(outcome_view(format.outcome.model_validate(record.outcome), record.stop_reason))
+    path.write_text(console.export_svg(title=f"moot debate {record.topic!r}", code_format=_without_fonts()))
+
+
+def _without_fonts() -> str:
+    """Rich's drawing, but with the reader's own fonts: it loads nothing from elsewhere."""
+    return re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+
+
+asyncio.run(main(sys.argv[1], Path(sys.argv[2])))

@@ -1,0 +1,76 @@
+"""What tokens cost: the user's own table, then the prices genai-prices keeps, else unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from moot.llm.client import Client, Completion, Request
+from moot.llm.providers import ModelName, Provider, parse_name
+from moot.model import Usage
+
+if TYPE_CHECKING:
+    from moot.settings import Price
+
+LISTED_AS = {"gemini": "google", "xai": "x-ai"}
+"""Providers that the price list knows under another name."""
+
+
+class Prices:
+    def __init__(self, providers: Mapping[str, Provider], own: Mapping[str, Price]) -> None:
+        self._providers = providers
+        self._own = own
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """US dollars for one call's tokens; None when the price is unknown, 0 for a model on the user's machine."""
+        if own := self._own.get(model):
+            return _cost(own, usage)
+        provider, name = parse_name(model, self._providers)
+        known = self._providers.get(provider)
+        if provider == "local" or (known and known.local):
+            return 0.0
+        return None if known is None else _listed(LISTED_AS.get(provider, provider), name, usage)
+
+
+class Priced:
+    """A client whose completions say what they cost."""
+
+    def __init__(self, client: Client, provider: str, prices: Prices) -> None:
+        self._client = client
+        self._provider = provider
+        self._prices = prices
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        completion = await self._client.complete(request, on_text)
+        cost = self._prices.cost(str(ModelName(self._provider, request.model)), completion.usage)
+        return replace(completion, usage=replace(completion.usage, cost=cost))
+
+
+def _cost(price: Price, usage: Usage) -> float:
+    """By a price in dollars per million tokens; cached and cache-written tokens are part of the input."""
+    plain = usage.input_tokens - usage.cached_tokens - usage.cache_written_tokens
+    cached = price.input if price.cached is None else price.cached
+    written = price.input if price.cache_written is None else price.cache_written
+    return (
+        plain * price.input
+        + usage.cached_tokens * cached
+        + usage.cache_written_tokens * written
+        + usage.output_tokens * price.output
+    ) / 1_000_000
+
+
+def _listed(provider: str, model: str, usage: Usage) -> float | None:
+    # Half a second to import, so only for those who talk to a provider that is paid.
+    import genai_prices
+
+    tokens = genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        cache_read_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_written_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    try:
+        return float(genai_prices.calc_price(tokens, model, provider_id=provider).total_price)
+    except LookupError:
+        return None
