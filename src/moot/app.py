@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
@@ -16,9 +16,10 @@ from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
 from moot.engine import Ending, Player, Sink, run_debate
-from moot.errors import Busy, Fenced, InvalidInput, MootError, StoreError
+from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, StoreError
 from moot.estimate import Estimate, estimate
 from moot.events import Event
+from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client
 from moot.llm.connect import Choice, Models
 from moot.model import AnyFormat, Record, Seat, SeatSettings, Settings, Status, Usage
@@ -65,7 +66,8 @@ class App:
             format=chosen.name,
             format_version=chosen.version,
             topic=check_topic(topic),
-            settings=checked.model_dump(mode="json", exclude_defaults=True),
+            # With the defaults of today: a later version with others must not change this debate.
+            settings=checked.model_dump(mode="json"),
             seats={
                 seat.name: await self._seat_settings(checked, seat) for seat in chosen.seats if seat.player == "model"
             },
@@ -78,7 +80,11 @@ class App:
     async def run(self, debate_id: str, sink: Sink) -> Ending:
         """Run a debate in this process until it is finished, waiting, stopped or failed."""
         record, turns, _ = await self._take(debate_id)
-        format = known_formats.find(self.formats, record.format)
+        try:
+            format = known_formats.find(self.formats, record.format)
+        except NotFound as error:
+            await self.store.end(debate_id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
+            raise
         playing = asyncio.create_task(
             run_debate(
                 record,
@@ -102,8 +108,8 @@ class App:
             beating.cancel()
             await asyncio.gather(playing, beating, return_exceptions=True)
 
-    async def stream(self, debate_id: str) -> AsyncIterator[Event]:
-        """Run a debate and yield its events as they happen; leaving the iteration interrupts the run."""
+    async def stream(self, debate_id: str) -> AsyncGenerator[Event, None]:
+        """Run a debate and yield its events as they happen; closing the generator interrupts the run."""
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         running = asyncio.create_task(self.run(debate_id, events.put_nowait))
         running.add_done_callback(lambda _: events.put_nowait(None))
@@ -210,10 +216,13 @@ class App:
 
 @asynccontextmanager
 async def build(
-    settings: AppSettings, environ: Mapping[str, str] = os.environ, clients: Mapping[str, Client] | None = None
+    settings: AppSettings,
+    environ: Mapping[str, str] = os.environ,
+    clients: Mapping[str, Client] | None = None,
+    tape: Recorder | Recording | None = None,
 ) -> AsyncIterator[App]:
     """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
-    models = Models(environ, settings.providers, clients, settings.prices)
+    models = Models(environ, settings.providers, clients, settings.prices, tape)
     store = await open_store(settings.database_url)
     app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts))
     try:

@@ -19,7 +19,9 @@ MootError
     ├── BadReply          not what the API promises: garbage, wrong content type, empty
     └── Refused           4xx: asking again will not help
         ├── WrongKey      401, 403
-        └── UnknownModel  404
+        ├── UnknownModel  404
+        ├── ContextTooSmall  the prompt is longer than what the model can read
+        └── NotRecorded   the recording that is replayed holds no such call
 """
 
 from __future__ import annotations
@@ -80,6 +82,10 @@ class ModelTimeout(ModelError):
 class Unreachable(ModelError):
     code = "model_unreachable"
 
+    def __init__(self, message: str, *, partial: str = "", reached_before: bool = True) -> None:
+        super().__init__(message, partial=partial)
+        self.reached_before = reached_before
+
 
 class RateLimited(ModelError):
     code = "rate_limited"
@@ -115,3 +121,11 @@ class WrongKey(Refused):
 
 class UnknownModel(Refused):
     code = "unknown_model"
+
+
+class NotRecorded(Refused):
+    code = "not_recorded"
+
+
+class ContextTooSmall(Refused):
+    code = "context_too_small"

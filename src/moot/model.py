@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
@@ -150,6 +150,8 @@ class Step:
     names: Mapping[str, str] | None = None
     """Seat → the neutral name under which a blinded seat reads it."""
     variables: Mapping[str, object] = field(default_factory=dict)
+    max_tokens: int | None = None
+    """What the seat may write, known when the step is asked for; its prompt says so then and ever after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +235,10 @@ class Debate(Generic[S]):
 
     def ask_all(self, steps: Sequence[Step]) -> Generator[tuple[Step, ...], tuple[Turn, ...], tuple[Turn, ...]]:
         """Several steps that play in parallel, none seeing another's turn."""
-        return (yield tuple(steps))
+        capped = (
+            replace(step, max_tokens=self.output_cap(step.seat)) if step.seat in self.seats else step for step in steps
+        )
+        return (yield tuple(capped))
 
     @contextmanager
     def until_closing(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ order, and last what this seat is to do now; so every call repeats most of an ea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +19,9 @@ from moot.model import AnyFormat, Debate, Seat, Step, Turn
 WORDS_PER_TOKEN = 0.45
 """How many words to ask for, per token of the cap: replies then end by themselves, well before it."""
 
+LEFT_OUT = "[earlier turns left out]"
+
+_SPEECH = re.compile(r"^<turn by=.*?^</turn>$", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"<(?=\s*/?\s*(?:turn|topic|source)\b)", re.IGNORECASE)
 
 
@@ -42,7 +45,7 @@ class Prompts:
 
     def _shared(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
         """One growing text for all seats that read each other."""
-        said = [speech(turn, _name(format, step, turn)) for turn in debate.transcript if _reads(format, step, turn)]
+        said = [_speech(format, step, turn) for turn in debate.transcript if _reads(format, step, turn)]
         now = self._instruction(format, debate, step, len(debate.transcript))
         return (self._rules(format, debate, step), Message("user", "\n\n".join([*said, now])))
 
@@ -57,7 +60,7 @@ class Prompts:
                 messages.append(Message("assistant", turn.content))
                 heard = []
             elif _reads(format, step, turn):
-                heard.append(speech(turn, _name(format, step, turn)))
+                heard.append(_speech(format, step, turn))
         now = self._instruction(format, debate, step, len(debate.transcript))
         return (*messages, Message("user", "\n\n".join([*heard, now])))
 
@@ -68,7 +71,7 @@ class Prompts:
 
     def _instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
         seat = format.seat(step.seat)
-        cap = debate.output_cap(seat.name) if at == len(debate.transcript) else debate.seats[seat.name].max_tokens
+        cap = step.max_tokens or debate.output_cap(seat.name)
         return self._render(
             format,
             step.kind,
@@ -93,10 +96,22 @@ class Prompts:
                 undefined=jinja2.StrictUndefined,
                 trim_blocks=True,
                 lstrip_blocks=True,
+                auto_reload=False,
             )
             environment.filters["data"] = data
             self._environments[format.name] = environment
         return self._environments[format.name]
+
+
+def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages without the older half of what was said, in place of which one line says so."""
+    speeches = [len(_speeches(message)) for message in messages]
+    left = sum(speeches) // 2
+    short = []
+    for message, number in zip(messages, speeches, strict=True):
+        short.append(_without_first(message, min(left, number)))
+        left -= min(left, number)
+    return tuple(short)
 
 
 def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["shared", "per_seat"]:
@@ -110,9 +125,19 @@ def data(text: str) -> str:
     return _TAG.sub("‹", text)
 
 
-def speech(turn: Turn, name: str) -> str:
-    round = f' round="{turn.round}"' if turn.round is not None else ""
-    return f'<turn by="{name}"{round}>\n{data(turn.content)}\n</turn>'
+def _speeches(message: Message) -> list[tuple[int, int]]:
+    """Where in a message the turns stand: others' between tags, the seat's own as the whole of it."""
+    if message.role == "assistant":
+        return [(0, len(message.content))]
+    return [match.span() for match in _SPEECH.finditer(message.content)] if message.role == "user" else []
+
+
+def _without_first(message: Message, number: int) -> Message:
+    gone = _speeches(message)[:number]
+    if not gone:
+        return message
+    (start, _), (_, end) = gone[0], gone[-1]
+    return Message(message.role, message.content[:start] + LEFT_OUT + message.content[end:])
 
 
 def _company(format: AnyFormat, step: Step) -> Iterator[Seat]:
@@ -127,5 +152,12 @@ def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
     return any(seat.name == turn.seat and seat.rules == rules for seat in format.seats)
 
 
-def _name(format: AnyFormat, step: Step, turn: Turn) -> str:
-    return step.names[turn.seat] if step.names else format.seat(turn.seat).title
+def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:
+    """A turn as another seat reads it; a blinded one finds neutral names also where the speakers used titles."""
+    titles = {seat.name: seat.title for seat in format.seats}
+    text = data(turn.content)
+    for seat, neutral in (step.names or {}).items():
+        text = re.sub(rf"\b{re.escape(titles[seat])}\b", neutral, text)
+    name = step.names[turn.seat] if step.names else titles[turn.seat]
+    round = f' round="{turn.round}"' if turn.round is not None else ""
+    return f'<turn by="{name}"{round}>\n{text}\n</turn>'

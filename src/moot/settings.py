@@ -7,7 +7,13 @@ from pathlib import Path
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    YamlConfigSettingsSource,
+)
 
 from moot.errors import InvalidInput
 
@@ -52,7 +58,8 @@ class AppSettings(BaseSettings):
     @property
     def database_name(self) -> str:
         """The database's address without a password."""
-        return re.sub(r"(://[^:@/]*):[^@/]*@", r"\1:…@", self.database_url)
+        shown = re.sub(r"(://[^:@/]*):.*@", r"\1:…@", self.database_url)
+        return re.sub(r"(password=)[^&]*", r"\1…", shown, flags=re.IGNORECASE)
 
     @classmethod
     def settings_customise_sources(
@@ -74,8 +81,12 @@ def load(**overrides: object) -> AppSettings:
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults}") from None
+    except SettingsError as error:
+        raise InvalidInput(f"settings (MOOT_*): {error}") from None
+    except ValueError:
+        raise InvalidInput(f"{FILE} holds no settings: write lines of the form `name: value`") from None
     except Exception as error:
-        if type(error).__module__.startswith("yaml"):
+        if type(error).__module__.startswith("yaml"):  # which is slow to import, and only read with a file
             raise InvalidInput(f"{FILE} is not valid YAML: {' '.join(str(error).split())}") from None
         raise
 

@@ -6,11 +6,13 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from moot.app import App
 from moot.engine import Control, Ending
 from moot.errors import Fenced, ModelError
 from moot.formats import load
+from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Completion, Request
 from moot.llm.connect import Models
 from moot.model import AnyFormat, Failure, Record, Status, Turn, Usage
@@ -206,3 +208,13 @@ def scripted_app(
     settings = AppSettings(model="scripted:model")
     models = Models({}, clients={"scripted": model}, prices=prices)
     return App(settings, store or MemoryStore(), models, formats or load(), Prompts())
+
+
+def recorded(path: Path, client: Client) -> Client:
+    """`client` with its calls recorded to `path`; once that file exists, a client that replays it and calls nobody.
+
+    To record anew, after a prompt has changed or a first run has failed, delete the file.
+    """
+    if path.exists():
+        return Recording.load(path).client("recorded")
+    return Recorder(path).wrap("recorded", client)

@@ -161,3 +161,31 @@ def said(*texts: str) -> bytes:
         b'data: {"choices": [], "usage": %s}\n\n' % json.dumps(USAGE).encode(),
         DONE,
     )
+
+
+# --- Ollama's own API ---
+
+LINES_HEAD = STREAM_HEAD.replace(b"text/event-stream", b"application/x-ndjson")
+
+
+def line(content: str = "", **more: Any) -> bytes:
+    """A line with one part of an answer of /api/chat."""
+    return (
+        json.dumps({"model": "m1", "message": {"role": "assistant", "content": content}, "done": False} | more).encode()
+        + b"\n"
+    )
+
+
+def last_line(reason: str = "stop") -> bytes:
+    return line(done=True, done_reason=reason, prompt_eval_count=7, eval_count=3, total_duration=5)
+
+
+def lined(*lines: bytes) -> bytes:
+    """A whole streamed answer of these lines, each a chunk of its own."""
+    return LINES_HEAD + b"".join(framed(item) for item in lines) + END
+
+
+def shows(context: int | None = None) -> Answer:
+    """The answer to /api/show."""
+    info = {"general.architecture": "qwen3"} | ({"qwen3.context_length": context} if context else {})
+    return sends(whole("200 OK", {"model_info": info}))

@@ -6,15 +6,19 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import aiohttp
 import pytest
 from calls import REQUEST, client_of
 
-from moot.errors import Unreachable, WrongKey
-from moot.llm.client import Message, Request, Schema
+from moot.errors import ContextTooSmall, Unreachable, WrongKey
+from moot.llm.client import Completion, Message, Request, Schema
 from moot.llm.local import LocalModels, LocalServer, find_weights
+from moot.llm.providers import BUILT_IN
+from stage import Between, Killed, Stage, kill_at
 
 VERDICT = Schema(
     "verdict",
@@ -76,12 +80,45 @@ async def test_an_answer_keeps_to_its_schema(session: aiohttp.ClientSession, loc
 
 
 @pytest.mark.local_model
+async def test_a_real_llama_cpp_server_takes_what_is_sent_to_one(
+    session: aiohttp.ClientSession, local: LocalServer
+) -> None:
+    takes = next(provider for provider in BUILT_IN if provider.name == "llamacpp").takes_for
+    client = client_of(session, local.base_url, api_key=local.api_key, takes=takes)
+    completion = await client.complete(Request("smollm2", (Message("user", "Say hello."),), 5, 0.0), lambda text: None)
+    assert (completion.dropped, completion.usage.estimated) == ((), False)
+
+
+@pytest.mark.local_model
 async def test_a_shared_beginning_is_not_computed_again(session: aiohttp.ClientSession, local: LocalServer) -> None:
     client = client_of(session, local.base_url, api_key=local.api_key)
     for question in ("Is tea better?", "Is coffee better?"):
         request = Request("smollm2", (RULES, Message("user", question)), 5, 0.0)
         usage = (await client.complete(request, lambda text: None)).usage
     assert usage.cached_tokens > 0.8 * usage.input_tokens
+
+
+@pytest.mark.local_model
+async def test_a_debate_that_outgrows_a_real_server_goes_on_without_its_earlier_turns(
+    session: aiohttp.ClientSession, local: LocalServer
+) -> None:
+    client = client_of(session, local.base_url, api_key=local.api_key)
+    plenty = {"max_total_output_tokens": 100_000, "max_runtime_seconds": 100_000}
+    stage = Stage(["long " * 9000, "Short."], settings={"max_tokens": {"debater_a": 5}, **plenty})
+    scripted, refused = stage.model, []
+
+    async def complete(request: Request, on_text: Callable[[str], None]) -> Completion:
+        try:
+            return await (scripted if len(scripted.requests) < 2 else client).complete(request, on_text)
+        except ContextTooSmall as error:
+            refused.append(str(error))
+            raise
+
+    stage.model = SimpleNamespace(complete=complete)
+    with pytest.raises(Killed):
+        await stage.run(Between(stage.store, after=kill_at(2)))
+    assert "without:early_turns" in (await stage.turns())[2].marks
+    assert re.match(r"the prompt is longer than acme's model can read.*exceeds the available context size", *refused)
 
 
 @pytest.mark.local_model
@@ -106,7 +143,8 @@ CANCEL_AND_EXIT = """
 import asyncio
 from moot.llm.client import Message, Request, Timeouts
 from moot.llm.local import LocalModels
-from moot.llm.openai_api import OpenAIClient, new_session
+from moot.llm.openai_api import OpenAIClient
+from moot.llm.server import new_session
 
 async def main():
     local = await asyncio.to_thread(LocalModels().start, "smollm2")

@@ -37,6 +37,7 @@ from moot.errors import (
     WrongKey,
 )
 from moot.llm.client import Completion, Timeouts
+from moot.llm.dialect import Dialect
 from moot.model import Usage
 
 # --- what is sent, and what a good answer becomes ---
@@ -44,7 +45,9 @@ from moot.model import Usage
 
 async def test_the_request_is_the_documented_one(session: aiohttp.ClientSession) -> None:
     async with BadServer(sends(said("Hello"))) as server:
-        client = client_of(session, server.url + "/", extra_body={"thinking": {"type": "disabled"}})
+        client = client_of(
+            session, server.url + "/", takes=lambda model: Dialect(extra={"thinking": {"type": "disabled"}})
+        )
         assert await client.complete(WITH_SCHEMA, lambda text: None) == HELLO
     (request,) = server.requests
     assert request.line == "POST /v1/chat/completions HTTP/1.1"
@@ -300,16 +303,20 @@ async def test_models_are_listed(session: aiohttp.ClientSession) -> None:
     ("answer", "kind", "message"),
     [
         (failing("401 Unauthorized"), WrongKey, "acme refused the key: check ACME_API_KEY"),
-        (failing("404 Not Found"), BadReply, "acme lists no models: is {url} the address of a chat-completions API?"),
+        (
+            failing("404 Not Found"),
+            BadReply,
+            "acme does not list its models: is {url} the address of a chat-completions API?",
+        ),
         (
             sends(whole("200 OK", b"<h1>")),
             BadReply,
-            "acme lists no models: is {url} the address of a chat-completions API?",
+            "acme does not list its models: is {url} the address of a chat-completions API?",
         ),
         (
             sends(whole("200 OK", {"data": 7})),
             BadReply,
-            "acme lists no models: is {url} the address of a chat-completions API?",
+            "acme does not list its models: is {url} the address of a chat-completions API?",
         ),
     ],
 )

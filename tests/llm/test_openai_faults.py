@@ -257,11 +257,11 @@ async def test_a_reset_connection_is_no_reply(session: aiohttp.ClientSession) ->
     [
         (b"data: {garbage\n\n", BadReply, "acme sent something that is not JSON"),
         (b"data: " + b"[" * 100_000 + b"\n\n", BadReply, "acme sent something that is not JSON"),
-        (b"data: 7\n\n", BadReply, "acme sent something that is no part of a chat completion"),
-        (b'data: {"choices": "all"}\n\n', BadReply, "acme sent something that is no part of a chat completion"),
-        (b'data: {"choices": {"a": 1}}\n\n', BadReply, "acme sent something that is no part of a chat completion"),
-        (event(["a"]), BadReply, "acme sent something that is no part of a chat completion"),
-        (event(7), BadReply, "acme sent something that is no part of a chat completion"),
+        (b"data: 7\n\n", BadReply, "acme sent something that is no part of a reply"),
+        (b'data: {"choices": "all"}\n\n', BadReply, "acme sent something that is no part of a reply"),
+        (b'data: {"choices": {"a": 1}}\n\n', BadReply, "acme sent something that is no part of a reply"),
+        (event(["a"]), BadReply, "acme sent something that is no part of a reply"),
+        (event(7), BadReply, "acme sent something that is no part of a reply"),
         (b"x" * 1_000_001, BadReply, "acme sent a line of more than 1000000 bytes"),
         (
             b'data: {"error": {"message": "out of\\nmemory", "code": 500}}\n\n',

@@ -61,7 +61,9 @@ def test_one_unknown_cost_makes_the_sum_unknown() -> None:
 
 
 async def test_every_completion_says_what_it_cost() -> None:
-    models = Models({}, clients={"scripted": ScriptedModel(["one two"])}, prices={"scripted:m": Price(input=0, output=5)})
+    models = Models(
+        {}, clients={"scripted": ScriptedModel(["one two"])}, prices={"scripted:m": Price(input=0, output=5)}
+    )
     connection = await models.connect("scripted:m")
     from moot.llm.client import Request
 

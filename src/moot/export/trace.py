@@ -8,14 +8,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from moot.model import NO_USAGE, JsonObject, Limits, Record, Turn, span_seconds
+from moot.model import NO_USAGE, JsonObject, Limits, Record, Status, Turn, span_seconds
 
 VERSION = 1
 
 
 def trace(record: Record, turns: Sequence[Turn]) -> JsonObject:
     rounds = sorted({turn.round for turn in turns if turn.round is not None})
-    limits = Limits.model_fields
+    rounds_left = len(rounds) < _max_rounds(record)
+    by_limit = record.stop_reason in Limits.model_fields
     outcome = record.outcome or {}
     whole: dict[str, Any] = {
         "version": VERSION,
@@ -31,7 +32,7 @@ def trace(record: Record, turns: Sequence[Turn]) -> JsonObject:
         "turns": [turn_as_json(turn) for turn in turns],
         "final_answer": outcome.get("summary"),
         "total_rounds": len(rounds),
-        "early_stopped": record.stop_reason not in limits and len(rounds) < _max_rounds(record),
+        "early_stopped": record.status is Status.FINISHED and rounds_left and not by_limit,
         "stop_reason": record.stop_reason,
         "error": record.error,
         "models": {seat: chosen.model for seat, chosen in record.seats.items()},

@@ -31,7 +31,10 @@ def load() -> Mapping[str, AnyFormat]:
 
 def installed() -> Iterable[AnyFormat]:
     for entry in entry_points(group=GROUP):
-        format = entry.load()
+        try:
+            format = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise InvalidInput(f"entry point {entry.value!r} in group {GROUP} cannot be loaded: {error}") from error
         if not isinstance(format, Format):
             raise InvalidInput(f"entry point {entry.value!r} in group {GROUP} is no moot.model.Format")
         yield format

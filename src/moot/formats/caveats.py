@@ -37,6 +37,6 @@ def about_turns(debate: Debate[Any], judged: Mapping[str, str]) -> Iterator[str]
 
 def model_family(model: str) -> str:
     """`ollama:llama3.3:70b` → llama, `openrouter:anthropic/claude-x` → claude."""
-    name = re.sub(r"^(https?://[^#]*#|[a-z0-9_]+:)", "", model.lower())
+    name = re.sub(r"^(https?://[^#]*#|[^:/#]+:)", "", model.lower())
     match = re.search(r"[a-z]+", name.rsplit("/", 1)[-1])
     return match[0] if match else name

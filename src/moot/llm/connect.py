@@ -5,17 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import aiohttp
 from pydantic import JsonValue
 
 from moot.errors import InvalidInput, ModelError
+from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Connection, Timeouts
+from moot.llm.dialect import Dialect
 from moot.llm.local import BUILT_IN_MODEL, LocalModels, find_weights
-from moot.llm.openai_api import OpenAIClient, new_session
+from moot.llm.ollama import OllamaClient
+from moot.llm.openai_api import OpenAIClient
+from moot.llm.pace import Pace, Paced
 from moot.llm.prices import Priced, Prices
 from moot.llm.providers import BUILT_IN, ModelName, Provider, parse_name
+from moot.llm.server import new_session
 from moot.settings import Price, ProviderSettings
 
 LOCAL_SAMPLING: Mapping[str, JsonValue] = {"repeat_penalty": 1.1, "dry_multiplier": 0.8}
@@ -39,9 +45,16 @@ class Models:
         own: Mapping[str, ProviderSettings] | None = None,
         clients: Mapping[str, Client] | None = None,
         prices: Mapping[str, Price] | None = None,
+        tape: Recorder | Recording | None = None,
     ) -> None:
-        """`clients` are the caller's own, by the provider name under which models then use them."""
+        """`clients` are the caller's own, by the provider name under which models then use them.
+
+        A `tape` that records keeps every call; one that was recorded answers every call, and no server is asked.
+        """
         self._environ = environ
+        self._own = own or {}
+        self._tape = tape
+        self._paces: dict[str, Pace] = {}
         self._own_clients = clients or {}
         self._clients: dict[str, Client] = {}
         self.providers = known_providers(own or {}) | {name: Provider(name, "") for name in self._own_clients}
@@ -53,21 +66,40 @@ class Models:
         parsed = parse_name(name, self.providers)
         key = str(parsed) if parsed.provider == "local" else parsed.provider
         if key not in self._clients:
-            client = self._own_clients.get(parsed.provider) or await self._open(parsed)
+            client = await self._taped_client(parsed)
             self._clients[key] = Priced(client, parsed.provider, self.prices)
         return Connection(self._clients[key], parsed.model)
 
+    async def _taped_client(self, name: ModelName) -> Client:
+        if isinstance(self._tape, Recording):
+            return self._tape.client(name.provider)
+        client = self._own_clients.get(name.provider) or await self._open(name)
+        if self._tape is not None:
+            client = self._tape.wrap(name.provider, client)
+        return Paced(client, self._pace(name.provider))
+
+    def _pace(self, provider: str) -> Pace:
+        """One for each provider, shared by all debates of the process."""
+        if provider not in self._paces:
+            own = self._own.get(provider, ProviderSettings())
+            self._paces[provider] = Pace(own.max_concurrent, own.requests_per_minute)
+        return self._paces[provider]
+
     def check(self, name: str) -> None:
         """Raises InvalidInput when no call could ever be made under this name."""
-        self._provider(parse_name(name, self.providers))
+        parsed = parse_name(name, self.providers)
+        if not isinstance(self._tape, Recording):
+            self._provider(parsed)
 
     async def default(self) -> Choice:
-        """What there is: a key in the environment, a running Ollama, else the built-in model."""
+        """What there is: a key in the environment, a server on this machine that is running, or the built-in model."""
+        if isinstance(self._tape, Recording) and (calls := self._tape.unused()):
+            return Choice(str(ModelName(calls[0].provider, calls[0].request.model)), "the recording begins with it")
         for provider in self.providers.values():
             if provider.default_model and self._key(provider):
                 return Choice(f"{provider.name}:{provider.default_model}", f"{provider.key_env} is set")
         for provider in self.providers.values():
-            if provider.local and (models := await self.reachable(provider)):
+            if self._looked_for(provider) and (models := await self.reachable(provider)):
                 chat = [model for model in models if "embed" not in model]
                 if chat:
                     return Choice(f"{provider.name}:{chat[0]}", f"{provider.name} is running")
@@ -103,40 +135,42 @@ class Models:
         if self._session is not None:
             await self._session.close()
 
-    async def _open(self, name: ModelName) -> OpenAIClient:
+    async def _open(self, name: ModelName) -> Client:
         if name.provider == "local":
             server = await asyncio.to_thread(self._local.start, name.model)
-            provider = Provider(str(name), server.base_url, extra_body=LOCAL_SAMPLING)
+            provider = Provider(str(name), server.base_url, takes=Dialect(extra=LOCAL_SAMPLING))
             return self._client(provider, Timeouts(), server.api_key)
-        return self._client(self._provider(name), Timeouts())
+        provider = self._provider(name)
+        return self._client(provider, provider.timeouts)
 
     def _provider(self, name: ModelName) -> Provider:
         provider = self.providers.get(name.provider, Provider(name.provider, name.provider))
-        if provider.key_env and not self._key(provider):
+        if not self.configured(provider):
             raise InvalidInput(f"{provider.name} needs a key: set {provider.key_env}, or choose another --model")
         return provider
 
-    def _client(self, provider: Provider, timeouts: Timeouts, key: str | None = None) -> OpenAIClient:
+    def _client(self, provider: Provider, timeouts: Timeouts, key: str | None = None) -> OpenAIClient | OllamaClient:
         if self._session is None:
             self._session = new_session()
-        return OpenAIClient(
+        speak = OllamaClient if provider.dialect == "ollama" else partial(OpenAIClient, takes=provider.takes_for)
+        return speak(
             session=self._session,
             base_url=self.address(provider),
             api_key=key or self._key(provider),
             name=provider.name,
-            key_hint=provider.key_env or "its key",
+            key_hint=provider.key_env or provider.own_key_env or "its key",
             timeouts=timeouts,
-            json_mode=provider.json_mode,
-            max_tokens_field=provider.max_tokens_field,
-            extra_body=provider.extra_body,
         )
 
     def address(self, provider: Provider) -> str:
-        url = (provider.url_env and self._environ.get(provider.url_env)) or provider.base_url
-        return (url if "://" in url else f"http://{url}").rstrip("/") + provider.path
+        return provider.address(self._environ.get(provider.url_env) if provider.url_env else None)
+
+    def _looked_for(self, provider: Provider) -> bool:
+        """Whether a server on this machine may be taken when nobody named one."""
+        return provider.looked_for or bool(provider.local and self._environ.get(provider.url_env or ""))
 
     def _key(self, provider: Provider) -> str | None:
-        return self._environ.get(provider.key_env) if provider.key_env else None
+        return self._environ.get(provider.key_env or provider.own_key_env or "")
 
 
 def known_providers(own: Mapping[str, ProviderSettings]) -> dict[str, Provider]:

@@ -6,19 +6,30 @@ characters out of them.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import orjson
 
-from moot.errors import ModelError, RateLimited, Refused, ServerFault, UnknownModel, WrongKey
-from moot.llm.reply import words
+from moot.errors import ContextTooSmall, ModelError, RateLimited, Refused, ServerFault, UnknownModel, WrongKey
 
 _NO_SUCH_MODEL = re.compile(
     r"model_not_found|(unknown|invalid|no such|not a valid) model|model\b.{0,200}(not exist|not found|not available)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size"  # codes of OpenAI and llama.cpp
+    r"|maximum (context|prompt) length"  # OpenAI, DeepSeek, vLLM, Mistral, OpenRouter; xAI
+    r"|exceeds? the (available |model's |maximum )?context"  # llama.cpp, Ollama
+    r"|prompt is too long"  # Anthropic, Ollama
+    r"|input token count .{0,40}exceeds"  # Gemini
+    r"|context length of only|context (window|size) (is )?exceeded"  # LM Studio
+    r"|`inputs` tokens \+ `max_new_tokens` must be",  # Together
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -39,16 +50,33 @@ class Refusal:
         except orjson.JSONDecodeError:
             return self.body.decode(errors="replace")
 
+    @property
+    def complaint(self) -> str:
+        """What it is about: its words, and the parameter it names beside them."""
+        try:
+            param = _error(orjson.loads(self.body)).get("param")
+        except (orjson.JSONDecodeError, AttributeError):
+            param = None
+        return f"{self.words} {param or ''}"
 
-def fault(refusal: Refusal, *, name: str, key_hint: str, has_key: bool, model: str, now: float) -> ModelError:
+    @property
+    def too_long(self) -> bool:
+        return self.status in (400, 413, 422, 500) and bool(_TOO_LONG.search(self.body.decode(errors="replace")))
+
+
+def fault(
+    refusal: Refusal, *, name: str, key_hint: str, has_key: bool, model: str, model_hint: str, now: float
+) -> ModelError:
     """The error to raise; `now` is seconds since the epoch, for a Retry-After that is a date."""
     status, said = refusal.status, refusal.words
     if status in (401, 403):
         return WrongKey(f"{name} {'refused the' if has_key else 'wants a'} key: check {key_hint}")
     if status == 402 or b"insufficient_quota" in refusal.body:
         return Refused(f"{name} is out of credit: {said}")
+    if refusal.too_long:
+        return _does_not_fit(name, said)
     if status == 404 or (status in (400, 422) and _NO_SUCH_MODEL.search(said)):
-        return UnknownModel(f"{name} has no model {model!r}; `moot models` shows what there is")
+        return UnknownModel(f"{name} has no model {model!r}; {model_hint}")
     if status in (408, 429):
         return RateLimited(f"{name} has too many requests: {said}", retry_after=retry_after(refusal.headers, now))
     if status >= 500:
@@ -57,6 +85,20 @@ def fault(refusal: Refusal, *, name: str, key_hint: str, has_key: bool, model: s
         target = refusal.headers.get("Location", "elsewhere")
         return Refused(f"{name} redirects, which is not followed; give its real address: {target}")
     return Refused(f"{name} refused the request ({status}): {said}")
+
+
+def reported(name: str, body: Any) -> ModelError:
+    """The error to raise for one that came inside a stream."""
+    said = words(body)
+    return _does_not_fit(name, said) if _TOO_LONG.search(said) else ServerFault(f"{name} reported an error: {said}")
+
+
+def words(body: Any) -> str:
+    """The server's own message within an error body, whichever of the usual shapes it has."""
+    error = _error(body)
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or error.get("code") or error
+    return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
@@ -70,6 +112,16 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return max(0.0, parsedate_to_datetime(value or "").timestamp() - now)
     except (ValueError, OverflowError):
         return None
+
+
+def _error(body: Any) -> Any:
+    if isinstance(body, list) and len(body) == 1:  # as Gemini sends it
+        body = body[0]
+    return body.get("error") or body if isinstance(body, dict) else body
+
+
+def _does_not_fit(name: str, said: str) -> ContextTooSmall:
+    return ContextTooSmall(f"the prompt is longer than {name}'s model can read; take one with a larger context: {said}")
 
 
 def _number(value: str | None) -> float | None:

@@ -1,57 +1,17 @@
-"""The OpenAI chat-completions dialect over aiohttp: DeepSeek, OpenAI, OpenRouter, vLLM, llama.cpp and their like.
-
-One call per `complete`; whether and when to try again is the caller's business, with two exceptions: parts of the
-dialect that a model refuses are left out, and a kept-alive connection that the server had closed is replaced.
-"""
+"""The OpenAI chat-completions dialect: DeepSeek, OpenAI, OpenRouter, vLLM, llama.cpp and their like."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import SimpleNamespace
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
-import orjson
-from yarl import URL
 
-from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyCut, Unreachable, WrongKey
 from moot.llm.client import Completion, Request, Timeouts
-from moot.llm.dialect import Dialect, JsonMode
-from moot.llm.faults import Refusal, fault
-from moot.llm.reply import Reply
-
-_MOST_CHARACTERS_PER_TOKEN = 64
-_SMALLEST_LIMIT = 256_000
-_LONGEST_BODY = 16_000_000
-_LONGEST_MESSAGE = 360
-_SHORTEST_SECRET = 8  # what local servers take as a key ("none", "ollama") is a word, not a secret
-_USAGE_WAIT = 5.0  # seconds for the usage after the finish reason
-_END_WAIT = 0.25  # seconds for the end of the stream after [DONE], so that the connection can be kept
-
-
-def new_session() -> aiohttp.ClientSession:
-    """The session that clients share; whoever makes it closes it."""
-    tracing = aiohttp.TraceConfig()
-    tracing.on_connection_reuseconn.append(_note_reuse)
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
-        timeout=aiohttp.ClientTimeout(total=None, connect=Timeouts().connect),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        trust_env=False,
-        trace_configs=[tracing],
-    )
-
-
-@dataclass(slots=True)
-class _Call:
-    request: Request
-    on_text: Callable[[str], None]
-    reply: Reply
-    started: float
-    dialect: Dialect
+from moot.llm.dialect import Dialect
+from moot.llm.reply import Reply, Wire, count
+from moot.llm.server import Call, Server
+from moot.model import Usage
 
 
 class OpenAIClient:
@@ -66,233 +26,66 @@ class OpenAIClient:
         name: str,
         key_hint: str,
         timeouts: Timeouts,
-        json_mode: JsonMode = "schema",
-        max_tokens_field: str = "max_tokens",
-        extra_body: Mapping[str, Any] | None = None,
+        takes: Callable[[str], Dialect] = lambda model: Dialect(),
     ) -> None:
-        self._session = session
-        self._url = _address(base_url, name)
-        self._key = (api_key or "").strip()
-        self._name = name
-        self._key_hint = key_hint
-        self._timeouts = timeouts
-        self._first_dialect = Dialect(json_mode, max_tokens_field)
-        self._dialects: dict[str, Dialect] = {}
-        self._extra_body = dict(extra_body or {})
+        """`takes` says what a model takes of the dialect, as far as that is known before it is asked."""
+        self._server = Server(
+            session=session,
+            base_url=base_url,
+            api_key=api_key,
+            name=name,
+            api="a chat-completions API",
+            key_hint=key_hint,
+            model_hint="`moot models` shows what there is",
+            timeouts=timeouts,
+        )
+        self._takes = takes
+        self._learned: dict[str, Dialect] = {}
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        limit = max(_SMALLEST_LIMIT, _MOST_CHARACTERS_PER_TOKEN * request.max_tokens)
-        dialect = self._dialects.get(request.model, self._first_dialect)
-        call = _Call(request, on_text, Reply(self._name, limit), _now(), dialect)
-        try:
-            await self._receive(call)
-            call.reply.check()
-            return self._completion(call)
-        except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
-            error = self._told(problem, self._slowness(call), call.reply.text)
-        raise error  # not within `except`: what aiohttp raises holds the request's headers, and so the key
+        first = self._takes(request.model)
+        call = Call(request, on_text, WIRE, first, self._learned.get(request.model, first))
+        return await self._server.converse("chat/completions", call, self._learned)
 
     async def list_models(self) -> tuple[str, ...]:
-        limit = self._timeouts.connect
-        try:
-            async with asyncio.timeout(limit), await self._send("GET", "models") as response:
-                if response.status == 404:
-                    raise self._not_an_api("lists no models")
-                if response.status != 200:
-                    raise self._fault(await _refusal(response), model="")
-                return self._model_names(await self._whole_body(response))
-        except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
-            error = self._told(problem, f"{self._name} did not list its models within {limit:g} s", "")
-        raise error
-
-    async def _receive(self, call: _Call) -> None:
-        """Fill the call's reply, leaving out of the request what the server will not take."""
-        try:
-            async with asyncio.timeout_at(self._due(call, call.started + self._timeouts.first_token)) as deadline:
-                while refusal := await self._ask(call, deadline):
-                    other = call.dialect.without(refusal.words, call.request) if refusal.status in (400, 422) else None
-                    if other is None:
-                        raise self._fault(refusal, call.request.model)
-                    call.dialect = other
-        except (TimeoutError, aiohttp.ClientError):
-            if not call.reply.complete:  # all that can be missing after the finish reason is the usage
-                raise
-
-    async def _ask(self, call: _Call, deadline: asyncio.Timeout) -> Refusal | None:
-        body = {**call.dialect.body(call.request), **self._extra_body}
-        async with await self._send("POST", "chat/completions", body) as response:
-            if response.status != 200:
-                return await _refusal(response)
-            self._dialects[call.request.model] = call.dialect
-            if response.content_type == "application/json":
-                if text := call.reply.feed_whole(await self._whole_body(response)):
-                    call.on_text(text)
-            elif response.content_type == "text/event-stream":
-                await self._read_text(response.content, call, deadline)
-                await self._read_tail(response.content, call, deadline)
-            else:
-                raise self._not_an_api(f"answers with {response.content_type}")
-        return None
-
-    async def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> aiohttp.ClientResponse:
-        """Send a request, again if it went out on a kept-alive connection that the server had already closed."""
-        data = None if body is None else orjson.dumps(body)
-        timeout = aiohttp.ClientTimeout(total=None, connect=self._timeouts.connect)
-        while True:
-            connection = SimpleNamespace(reused=False)
-            try:
-                return await self._session.request(
-                    method,
-                    self._url / path,
-                    data=data,
-                    headers=self._headers(),
-                    timeout=timeout,
-                    allow_redirects=False,
-                    trace_request_ctx=connection,
-                )
-            except aiohttp.ClientConnectionError:
-                if not connection.reused:
-                    raise
-
-    def _headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if not (self._key.isascii() and self._key.isprintable()):
-            raise WrongKey(f"the key for {self._name} holds characters that no key has: check {self._key_hint}")
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        return headers
-
-    async def _read_text(self, content: aiohttp.StreamReader, call: _Call, deadline: asyncio.Timeout) -> None:
-        """The path of every token. The deadline moves at most once in `slack`, as moving it costs a timer."""
-        reply, on_text, between = call.reply, call.on_text, self._timeouts.between_tokens
-        slack = min(1.0, between / 10)
-        move_at, size = 0.0, 0
-        read, feed, clock = content.readany, reply.feed, asyncio.get_running_loop().time
-        while not reply.complete and (data := await read()):
-            if text := feed(data):
-                on_text(text)
-            if (now := clock()) >= move_at and reply.size > size:
-                move_at, size = now + slack, reply.size
-                deadline.reschedule(self._due(call, now + between + slack))
-        if text := reply.end():
-            on_text(text)
-
-    async def _read_tail(self, content: aiohttp.StreamReader, call: _Call, deadline: asyncio.Timeout) -> None:
-        """The answer is there; the usage may follow, and a stream read to its end leaves its connection usable."""
-        reply = call.reply
-        if not reply.complete or reply.overlong:
-            return
-        deadline.reschedule(_now() + min(_USAGE_WAIT, self._timeouts.between_tokens))
-        while not reply.done and (data := await content.readany()):
-            if text := reply.feed(data):
-                call.on_text(text)
-        deadline.reschedule(_now() + _END_WAIT)
-        while await content.readany():
-            pass
-
-    async def _whole_body(self, response: aiohttp.ClientResponse) -> bytes:
-        body = await _read_up_to(response, _LONGEST_BODY)
-        if len(body) > _LONGEST_BODY:
-            raise BadReply(f"{self._name} sent more than {_LONGEST_BODY} bytes")
-        return body
-
-    def _completion(self, call: _Call) -> Completion:
-        prompt_characters = sum(len(message.content) for message in call.request.messages)
-        return Completion(
-            text=call.reply.text,
-            finish_reason=call.reply.outcome(),
-            usage=call.reply.usage(prompt_characters),
-            reasoning=call.reply.reasoning,
-            dropped=call.dialect.dropped(self._first_dialect, call.request),
+        return await self._server.fetch(
+            "GET",
+            "models",
+            lambda body: tuple(str(model["id"]) for model in body["data"]),
+            does="list its models",
+            within=self._server.timeouts.connect,
         )
 
-    def _model_names(self, body: bytes) -> tuple[str, ...]:
-        try:
-            return tuple(str(model["id"]) for model in orjson.loads(body)["data"])
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            raise self._not_an_api("lists no models") from None
 
-    def _due(self, call: _Call, moment: float) -> float:
-        return min(moment, call.started + self._timeouts.total)
-
-    def _slowness(self, call: _Call) -> str:
-        if _now() - call.started >= self._timeouts.total:
-            return f"{self._name} took longer than {self._timeouts.total:g} s in all"
-        if not call.reply.size:
-            return f"{self._name} sent no token within {self._timeouts.first_token:g} s"
-        return f"{self._name} fell silent for {self._timeouts.between_tokens:g} s between tokens"
-
-    def _fault(self, refusal: Refusal, model: str) -> ModelError:
-        return fault(
-            refusal, name=self._name, key_hint=self._key_hint, has_key=bool(self._key), model=model, now=time.time()
-        )
-
-    def _not_an_api(self, what: str) -> BadReply:
-        return BadReply(f"{self._name} {what}: is {self._shown_url} the address of a chat-completions API?")
-
-    def _told(self, problem: Exception, slowness: str, partial: str) -> ModelError:
-        """The error as it leaves this module: with the text so far, without the key, control characters or a past."""
-        error = self._as_model_error(problem, slowness)
-        error.args = (self._clean(str(error)),)
-        error.partial = partial
-        error.__context__ = None
-        return error
-
-    def _as_model_error(self, problem: Exception, slowness: str) -> ModelError:
-        url = self._shown_url
-        match problem:
-            case ModelError():
-                return problem
-            case aiohttp.ConnectionTimeoutError():
-                return ModelTimeout(f"no connection to {url} within {self._timeouts.connect:g} s")
-            case TimeoutError():
-                return ModelTimeout(slowness)
-            case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-                return Unreachable(f"{url} is not an address: it should look like http://host:port/v1")
-            case aiohttp.ClientConnectorDNSError():
-                return Unreachable(f"cannot reach {url}: no such host; check the address and the network")
-            case aiohttp.ClientSSLError():
-                return Unreachable(f"cannot reach {url}: no secure connection; check https and its certificate")
-            case aiohttp.ClientConnectorError():
-                return Unreachable(f"cannot reach {url}: is the server running?")
-            case aiohttp.ClientResponseError():
-                return self._not_an_api("does not speak HTTP")
-        return ReplyCut(f"{self._name} closed the connection before its reply was complete")
-
-    @property
-    def _shown_url(self) -> str:
-        return str(self._url.with_user(None)) if self._url.absolute else str(self._url)
-
-    def _clean(self, message: str) -> str:
-        printable = "".join(letter if letter.isprintable() else " " for letter in message)
-        if len(self._key) >= _SHORTEST_SECRET:
-            printable = printable.replace(self._key, "[key]")
-        return printable[:_LONGEST_MESSAGE].strip()
+def _take(reply: Reply, chunk: Any) -> None:
+    if choices := chunk.get("choices"):
+        _take_choice(reply, choices[0])
+    if usage := chunk.get("usage"):
+        reply.counted = usage
 
 
-async def _note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
-    if context.trace_request_ctx is not None:  # a request of ours, not another user's of the session
-        context.trace_request_ctx.reused = True
+def _take_choice(reply: Reply, choice: Any) -> None:
+    if reason := choice.get("finish_reason"):
+        reply.finish(str(reason))
+    if not (delta := choice.get("delta") or choice.get("message")):
+        return
+    if text := delta.get("content"):
+        reply.say(text)
+    if text := delta.get("reasoning_content") or delta.get("reasoning"):
+        reply.think(text)
 
 
-async def _refusal(response: aiohttp.ClientResponse) -> Refusal:
-    return Refusal(response.status, response.headers, await _read_up_to(response, 64_000))
+def _count(usage: Any) -> Usage:
+    prompt = usage.get("prompt_tokens_details") or {}
+    output = usage.get("completion_tokens_details") or {}
+    return Usage(
+        input_tokens=count(usage.get("prompt_tokens")),
+        cached_tokens=count(prompt.get("cached_tokens")) or count(usage.get("prompt_cache_hit_tokens")),
+        cache_written_tokens=count(prompt.get("cache_write_tokens")),
+        output_tokens=count(usage.get("completion_tokens")),
+        reasoning_tokens=count(output.get("reasoning_tokens")),
+        calls=1,
+    )
 
 
-async def _read_up_to(response: aiohttp.ClientResponse, size: int) -> bytes:
-    """The body, or its beginning with at least one byte more than `size`."""
-    body = bytearray()
-    while len(body) <= size and (data := await response.content.readany()):
-        body += data
-    return bytes(body)
-
-
-def _address(base_url: str, name: str) -> URL:
-    try:
-        return URL(base_url.rstrip("/")).with_query(None)
-    except ValueError:
-        raise InvalidInput(f"the address of {name} is not one: it should look like http://host:port/v1") from None
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+WIRE = Wire("text/event-stream", b"data:", _take, _count)

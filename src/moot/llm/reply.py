@@ -1,33 +1,57 @@
-"""A chat completion as it arrives: bytes of the server's stream in, text out.
+"""A reply as it arrives: bytes of the server's stream in, text out.
 
-Knows no network and no clock. It runs once for every token of every debate, so its common path is short.
+Knows no network, no clock and no dialect; a `Wire` says how its dialect writes lines. It runs once for every token of
+every debate, so its common path is short.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
 
-from moot.errors import BadReply, ReplyCut, ServerFault
+from moot.errors import BadReply, ReplyCut
+from moot.llm.faults import reported
 from moot.model import Usage
 
 LONGEST_LINE = 1_000_000
 CHARACTERS_PER_TOKEN = 4  # for estimates, when the server counts nothing
+
+_LONGEST_OPENING = 64
+_THINK, _END_THINK = "<think>", "</think>"
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How a dialect puts a reply on the wire: lines that begin with `prefix` hold one JSON object each."""
+
+    content_type: str
+    prefix: bytes
+    take: Callable[[Reply, Any], None]
+    """Hand the parts of an object to the reply; may raise what comes of an object of another shape."""
+    count: Callable[[Any], Usage]
+    """Read `Reply.counted`; the same holds."""
 
 
 class Reply:
     """One reply; `name` is what messages call the server, `limit` the most characters taken from it."""
 
     __slots__ = (
+        "_count",
+        "_held",
+        "_part",
+        "_prefix",
         "_reasoning",
         "_rest",
+        "_start",
+        "_take",
         "_text",
-        "_usage",
         "complete",
+        "counted",
         "done",
         "finish_reason",
         "limit",
@@ -36,7 +60,7 @@ class Reply:
         "size",
     )
 
-    def __init__(self, name: str, limit: int) -> None:
+    def __init__(self, name: str, limit: int, wire: Wire) -> None:
         self.name = name
         self.limit = limit
         self.size = 0
@@ -46,10 +70,18 @@ class Reply:
         self.overlong = False
         self.complete = False
         """The answer is whole, or as long as it may be; usage may still follow."""
+        self.counted: Any = None
+        """The server's own count of tokens, in its own words."""
+        self._take = wire.take
+        self._count = wire.count
+        self._prefix = wire.prefix
+        self._start = len(wire.prefix)
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._usage: Any = None
         self._rest = b""
+        self._part: Literal["opening", "thinking", "gap", "answer"] = "opening"
+        self._held = ""
+        """What may turn out to be a tag; belongs to the part in progress if it does not."""
 
     @property
     def text(self) -> str:
@@ -63,25 +95,28 @@ class Reply:
         """Take what one read brought, which may end anywhere, and return its text."""
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
-        known = len(self._text)
+        known, prefix, start = len(self._text), self._prefix, self._start
         for line in lines:
-            if line[:5] == b"data:":
-                self._take_event(line[5:])
+            if line[:start] == prefix:
+                self._take_object(line[start:])
         if len(self._rest) > LONGEST_LINE:
             raise BadReply(f"{self.name} sent a line of more than {LONGEST_LINE} bytes")
         return "".join(self._text[known:])
 
     def feed_whole(self, body: bytes) -> str:
         """Take a body that is one JSON object, from a server that does not stream."""
-        self._take_event(body)
+        self._take_object(body)
+        self._release()
         self.done = self.complete = True
         return self.text
 
     def end(self) -> str:
         """The stream is over: its last line may lack its end, and is worth nothing if it was cut."""
+        known = len(self._text)
         with suppress(BadReply):
-            return self.feed(b"\n")
-        return ""
+            self.feed(b"\n")
+        self._release()
+        return "".join(self._text[known:])
 
     def check(self) -> None:
         """Raise unless this is a whole answer."""
@@ -99,7 +134,7 @@ class Reply:
     def usage(self, prompt_characters: int) -> Usage:
         """What the server counted, or an estimate where it counted nothing or nonsense."""
         with suppress(AttributeError, TypeError):
-            usage = _counted(self._usage)
+            usage = self._count(self.counted)
             if usage.output_tokens:
                 return usage
         return Usage(
@@ -110,35 +145,50 @@ class Reply:
             estimated=True,
         )
 
-    def _take_event(self, payload: bytes) -> None:
-        try:
-            chunk = orjson.loads(payload)
-        except orjson.JSONDecodeError:
-            if payload.strip() == b"[DONE]":
-                self.done = self.complete = True
-                return
-            chunk = self._load_leniently(payload)
-        try:
-            if choices := chunk.get("choices"):
-                self._take_choice(choices[0])
-            if usage := chunk.get("usage"):
-                self._usage = usage
-            error = chunk.get("error")
-        except (AttributeError, KeyError, TypeError):
-            raise BadReply(f"{self.name} sent something that is no part of a chat completion") from None
-        if error:
-            raise ServerFault(f"{self.name} reported an error: {words(chunk)}")
+    # --- for a wire's `take` ---
 
-    def _take_choice(self, choice: dict[str, Any]) -> None:
-        if reason := choice.get("finish_reason"):
-            self.finish_reason = str(reason)
-            self.complete = True
-        if not (delta := choice.get("delta") or choice.get("message")):
-            return
-        if text := delta.get("content"):
+    def say(self, text: str) -> None:
+        """The model's answer goes on; what it thinks aloud at the beginning, in tags, is no part of it."""
+        if self._part == "answer":
             self._text.append(self._accept(text))
-        if text := delta.get("reasoning_content") or delta.get("reasoning"):
-            self._reasoning.append(self._accept(text))
+        else:
+            self._begin(text)
+
+    def think(self, text: str) -> None:
+        self._reasoning.append(self._accept(text))
+
+    def finish(self, reason: str) -> None:
+        self.finish_reason = reason
+        self.complete = True
+
+    def _begin(self, text: str) -> None:
+        """Take text of an answer that may have begun with `<think>…</think>`, where tags may be split anywhere."""
+        held, self._held = self._held + text, ""
+        if self._part == "opening":
+            start = held.lstrip()
+            if len(start) < len(_THINK) and _THINK.startswith(start) and len(held) < _LONGEST_OPENING:
+                self._held = held
+                return
+            self._part = "thinking" if start.startswith(_THINK) else "answer"
+            held = start[len(_THINK) :] if self._part == "thinking" else held
+        if self._part == "thinking":
+            thought, tag, held = held.partition(_END_THINK)
+            if not tag:
+                keep = _partial_tag(thought)
+                thought, self._held = thought[: len(thought) - keep], thought[len(thought) - keep :]
+            self._part = "gap" if tag else "thinking"
+            self.think(thought)
+        if self._part == "gap":
+            held = held.lstrip()
+            self._part = "answer" if held else "gap"
+        if self._part == "answer":
+            self._text.append(self._accept(held))
+
+    def _release(self) -> None:
+        """No more text comes: what was held back was no tag."""
+        if self._held:
+            held, self._held = self._accept(self._held), ""
+            (self._reasoning if self._part == "thinking" else self._text).append(held)
 
     def _accept(self, text: str) -> str:
         self.size += len(text)
@@ -146,6 +196,24 @@ class Reply:
             self.overlong = self.complete = True
             text = text[: max(0, len(text) - (self.size - self.limit))]
         return text.replace("\0", "\ufffd")
+
+    def _take_object(self, payload: bytes) -> None:
+        try:
+            chunk = orjson.loads(payload)
+        except orjson.JSONDecodeError:
+            if not (rest := payload.strip()):
+                return
+            if rest == b"[DONE]":
+                self.done = self.complete = True
+                return
+            chunk = self._load_leniently(payload)
+        try:
+            self._take(self, chunk)
+            error = chunk.get("error")
+        except (AttributeError, KeyError, TypeError):
+            raise BadReply(f"{self.name} sent something that is no part of a reply") from None
+        if error:
+            raise reported(self.name, chunk)
 
     def _load_leniently(self, payload: bytes) -> Any:
         """Read what orjson is too strict for: broken UTF-8 and lone surrogates, which become U+FFFD."""
@@ -156,30 +224,15 @@ class Reply:
             raise BadReply(f"{self.name} sent something that is not JSON") from None
 
 
-def words(body: Any) -> str:
-    """The server's own message within an error body, whichever of the usual shapes it has."""
-    error = body.get("error") or body if isinstance(body, dict) else body
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or error.get("code") or error
-    return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+def count(value: Any) -> int:
+    """A number of tokens, 0 for what cannot be one."""
+    return value if type(value) is int and value > 0 else 0
 
 
 def _estimate(characters: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 
-def _counted(usage: Mapping[str, Any]) -> Usage:
-    prompt = usage.get("prompt_tokens_details") or {}
-    output = usage.get("completion_tokens_details") or {}
-    return Usage(
-        input_tokens=_count(usage.get("prompt_tokens")),
-        cached_tokens=_count(prompt.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens")),
-        cache_written_tokens=_count(prompt.get("cache_write_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
-        reasoning_tokens=_count(output.get("reasoning_tokens")),
-        calls=1,
-    )
-
-
-def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0
+def _partial_tag(text: str) -> int:
+    """How many characters at the text's end may be the beginning of the closing tag."""
+    return next((size for size in range(len(_END_THINK) - 1, 0, -1) if text.endswith(_END_THINK[:size])), 0)

@@ -39,7 +39,7 @@ class AnswerStream:
             return
         value = partial.get(self._field) if isinstance(partial, dict) else None
         if isinstance(value, str):
-            self._show_up_to(rename(_settled(value), self._titles))
+            self._show_up_to(rename(_settled(str(clean(value))), self._titles))
 
     def finish(self, text: str) -> str:
         """Show what was held back of the field's whole text; return it as it was shown."""
@@ -89,8 +89,8 @@ def clean(value: JsonValue) -> JsonValue:
 
 
 def _settled(text: str) -> str:
-    """Without its last word, which may still grow into a name."""
+    """Without its last word, which may still grow into a name, and without space at its ends."""
     end = len(text)
     while end and text[end - 1].isalnum():
         end -= 1
-    return text[:end]
+    return text[:end].strip()

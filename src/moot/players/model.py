@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from moot.engine import Reply, Voice
-from moot.errors import BadReply, ModelError, ModelTimeout, RateLimited, ReplyCut, ServerFault, Unreachable
+from moot.errors import (
+    BadReply,
+    ContextTooSmall,
+    ModelError,
+    ModelTimeout,
+    RateLimited,
+    ReplyCut,
+    ServerFault,
+    Unreachable,
+)
 from moot.llm.client import Client, Completion, Connection, Request, Schema
 from moot.model import NO_USAGE, Answer, AnyFormat, Debate, JsonObject, Step
 from moot.players.answer import AnswerStream, Unreadable, parse
-from moot.prompts import Message, Prompts
+from moot.prompts import Message, Prompts, shortened
 
 RETRIES = 5
 LONGEST_WAIT_SECONDS = 120
@@ -53,19 +64,35 @@ class ModelPlayer:
     async def _call(
         self, client: Client, request: Request, voice: Voice, listener: Callable[[], Callable[[str], None]]
     ) -> Completion:
+        """Call; a prompt that is longer than the model can read is sent once more without its earlier turns."""
+        try:
+            return await self._insist(client, request, voice, listener)
+        except ContextTooSmall:
+            short = replace(request, messages=shortened(request.messages))
+            if short == request:
+                raise
+        try:
+            completion = await self._insist(client, short, voice, listener)
+        except ContextTooSmall as error:
+            raise ContextTooSmall(f"without the earlier turns too, {error}") from None
+        return replace(completion, dropped=(*completion.dropped, "early_turns"))
+
+    async def _insist(
+        self, client: Client, request: Request, voice: Voice, listener: Callable[[], Callable[[str], None]]
+    ) -> Completion:
         """Call until it succeeds or asking again is useless; a broken reply starts the turn over."""
-        attempt = 1
+        failed = Counter[type[ModelError]]()
         while True:
             try:
                 return await client.complete(request, listener())
             except ModelError as error:
-                delay = retry_delay(error, attempt, random.random())  # noqa: S311 - jitter is no secret
+                failed[type(error)] += 1
+                delay = retry_delay(error, failed[type(error)], random.random())  # noqa: S311 - jitter is no secret
                 if delay is None:
                     raise
                 if error.partial:
                     await voice.start_over(error)
             await self._sleep(delay)
-            attempt += 1
 
     async def _structured(
         self, client: Client, request: Request, step: Step, answer: type[Answer], name: str, voice: Voice
@@ -98,6 +125,8 @@ def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
     match error:
         case ModelTimeout() | ReplyCut() | BadReply():
             return 0.0 if attempt == 1 else None
+        case Unreachable(reached_before=False):  # most likely a wrong address, or a server nobody has started
+            return 0.5 if attempt == 1 else None
         case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
             return seconds + jitter if attempt <= RETRIES and seconds <= LONGEST_WAIT_SECONDS else None
         case RateLimited() | ServerFault() | Unreachable():
@@ -106,6 +135,7 @@ def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
             return None
 
 
+@cache
 def _schema(answer: type[Answer]) -> Schema:
     schema = answer.model_json_schema(by_alias=True)
     schema.pop("description", None)

@@ -128,7 +128,7 @@ def id_taken(debate_id: str) -> StoreError:
 
 
 def not_found(debate_id: str) -> NotFound:
-    return NotFound(f"no debate {debate_id!r}")
+    return NotFound(f"no debate {debate_id!r}; moot debate --list shows the latest")
 
 
 def position_taken(debate_id: str, position: int) -> Fenced:

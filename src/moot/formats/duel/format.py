@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -109,7 +110,7 @@ class Verdict(Outcome):
 def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
     s = debate.settings
     names = neutral_names(debate.topic)
-    ballot = ballot_for(names)
+    ballot = ballot_for(*names.values())
     stale = 0
     judged: Turn | None = None
     with debate.until_closing():
@@ -141,16 +142,18 @@ def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
 
 
 def neutral_names(topic: str) -> Mapping[str, str]:
-    """Two names that say nothing about side, order or worth; another pair for another topic."""
-    pairs = list(permutations(NAMES, len(SIDES)))
+    """Two names that say nothing about side, order or worth, and that the topic does not use."""
+    free = [name for name in NAMES if name.lower() not in topic.lower()]
+    pairs = list(permutations(free if len(free) >= len(SIDES) else NAMES, len(SIDES)))
     return dict(zip(SIDES, pairs[zlib.crc32(topic.encode()) % len(pairs)], strict=True))
 
 
-def ballot_for(names: Mapping[str, str]) -> type[Ballot]:
+@cache
+def ballot_for(*names: str) -> type[Ballot]:
     """The ballot as the judge sees it: one score under each neutral name."""
     fields = {
-        field: (Score, Field(validation_alias=AliasChoices(f"score_{names[seat].lower()}", field)))
-        for field, seat in zip(("score_a", "score_b"), SIDES, strict=True)
+        field: (Score, Field(validation_alias=AliasChoices(f"score_{name.lower()}", field)))
+        for field, name in zip(("score_a", "score_b"), names, strict=True)
     }
     return create_model("Ballot", __base__=Ballot, **fields)  # type: ignore[call-overload, no-any-return]
 

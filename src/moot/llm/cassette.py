@@ -1,0 +1,353 @@
+"""Recordings of model calls at the level of the `Client` port: the same for every dialect, and no place for a key.
+
+A recording is a file of JSON lines: a header, then each call as it ended. Knows no debate and no server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from moot import errors
+from moot.errors import InvalidInput, ModelError, NotFound, NotRecorded
+from moot.llm.client import Client, Completion, Request
+from moot.model import Usage
+
+VERSION = 1
+_ERRORS = {
+    error.code: error for error in vars(errors).values() if isinstance(error, type) and issubclass(error, ModelError)
+}
+_SHOWN = 20  # characters before and after a difference
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompletion:
+    finish_reason: Literal["stop", "length"]
+    usage: Usage
+    reasoning: str = ""
+    dropped: tuple[str, ...] = ()
+    text: str | None = None
+    """Only when it is not the chunks put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedError:
+    code: str
+    message: str
+    details: dict[str, str | bool | int | float | None]
+    """What else it knows: `partial`, `retry_after` and the like."""
+
+    def __post_init__(self) -> None:
+        if self.code not in _ERRORS:
+            raise ValueError(f"no model error has the code {self.code!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call: what was asked, each piece of text with its milliseconds since the start, and how it ended."""
+
+    provider: str
+    request: Request
+    chunks: tuple[tuple[float, str], ...]
+    milliseconds: float
+    completion: RecordedCompletion | None = None
+    error: RecordedError | None = None
+
+    def __post_init__(self) -> None:
+        if (self.completion is None) == (self.error is None):
+            raise ValueError("a call ends with a completion or with an error")
+
+    def ended(self) -> Completion:
+        """The completion; raises the error if it ended in one."""
+        if self.error is not None:
+            raise _raisable(self.error)
+        done = self.completion
+        assert done is not None  # noqa: S101 - as __post_init__ has seen
+        text = "".join(text for _, text in self.chunks) if done.text is None else done.text
+        return Completion(text, done.finish_reason, done.usage, done.reasoning, done.dropped)
+
+
+class Recorder:
+    """A new recording; every client it wraps adds its calls, each when it ends. A cancelled call leaves no trace."""
+
+    def __init__(self, path: Path, *, now: Callable[[], float] = time.perf_counter) -> None:
+        self._path = path
+        self._now = now
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(orjson.dumps({"moot_recording": VERSION}) + b"\n")
+        except OSError as error:
+            if path.exists():
+                told = f"{path} exists and is not overwritten: replay it, or delete it to record anew"
+                raise InvalidInput(told) from None
+            raise self._cannot(error) from None
+
+    def wrap(self, provider: str, client: Client) -> Client:
+        return _RecordedClient(self, public_name(provider), client, self._now)
+
+    def add(self, call: RecordedCall) -> None:
+        """Append a call as one whole line, so that parallel calls do not mix and a crash costs at most the last."""
+        try:
+            with self._path.open("ab") as file:
+                file.write(orjson.dumps(call) + b"\n")
+        except OSError as error:
+            raise self._cannot(error) from None
+
+    def _cannot(self, error: OSError) -> InvalidInput:
+        return InvalidInput(f"cannot record to {self._path}: {error.strerror}")
+
+
+class _RecordedClient:
+    def __init__(self, recorder: Recorder, provider: str, client: Client, now: Callable[[], float]) -> None:
+        self._recorder = recorder
+        self._provider = provider
+        self._client = client
+        self._now = now
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        chunks: list[tuple[float, str]] = []
+        start = self._now()
+
+        def listen(text: str) -> None:
+            chunks.append((self._milliseconds(start), text))
+            on_text(text)
+
+        try:
+            completion = await self._client.complete(request, listen)
+        except ModelError as error:
+            self._add(request, chunks, start, None, _recorded_error(error))
+            raise
+        self._add(request, chunks, start, _recorded_completion(completion, chunks), None)
+        return completion
+
+    def _add(
+        self,
+        request: Request,
+        chunks: Iterable[tuple[float, str]],
+        start: float,
+        completion: RecordedCompletion | None,
+        error: RecordedError | None,
+    ) -> None:
+        milliseconds = self._milliseconds(start)
+        self._recorder.add(RecordedCall(self._provider, request, tuple(chunks), milliseconds, completion, error))
+
+    def _milliseconds(self, start: float) -> float:
+        return round((self._now() - start) * 1000, 1)
+
+
+_Key: TypeAlias = tuple[str, Request, bytes]
+
+
+class Recording:
+    """A recording to replay. Each of its calls is played once, in whatever order the requests come."""
+
+    def __init__(
+        self,
+        path: Path,
+        calls: Iterable[RecordedCall],
+        *,
+        timing: bool = False,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Usually made by `load`; the path is for messages."""
+        self._path = path
+        self._calls = tuple(calls)
+        self._timing = timing
+        self._now = now
+        self._sleep = sleep
+        self._left: dict[_Key, deque[RecordedCall]] = {}
+        for call in self._calls:
+            self._left.setdefault(_key(call.provider, call.request), deque()).append(call)
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        timing: bool = False,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> Recording:
+        """Read a file; with `timing` its calls take as long as they did, else no time at all."""
+        return cls(path, _read(path), timing=timing, now=now, sleep=sleep)
+
+    def client(self, provider: str) -> Client:
+        return _ReplayedClient(self, public_name(provider))
+
+    def unused(self) -> tuple[RecordedCall, ...]:
+        """The calls that nobody has made yet, in the order of the file."""
+        left = {id(call) for calls in self._left.values() for call in calls}
+        return tuple(call for call in self._calls if id(call) in left)
+
+    async def play(self, provider: str, request: Request, on_text: Callable[[str], None]) -> Completion:
+        """Answer as recorded. Raises NotRecorded, or the error the call ended in."""
+        left = self._left.get(_key(provider, request))
+        if not left:
+            raise NotRecorded(f"not in {self._path}: {self._why_not(provider, request)}")
+        call = left.popleft()
+        try:
+            await self._tell(call, on_text)
+        except asyncio.CancelledError:
+            left.appendleft(call)  # as a cancelled call is not recorded, so it is not played
+            raise
+        return call.ended()
+
+    async def _tell(self, call: RecordedCall, on_text: Callable[[str], None]) -> None:
+        start = self._now()
+        for milliseconds, text in call.chunks:
+            await self._reach(start + milliseconds / 1000)
+            on_text(text)
+        await self._reach(start + call.milliseconds / 1000)
+
+    async def _reach(self, moment: float) -> None:
+        if self._timing and (seconds := moment - self._now()) > 0:
+            await self._sleep(seconds)
+
+    def _why_not(self, provider: str, request: Request) -> str:
+        """One line: the first difference to the call that was probably meant."""
+        recorded = [call for call in self._calls if call.provider == provider]
+        if not recorded:
+            others = ", ".join(sorted({call.provider for call in self._calls})) or "nobody"
+            return f"it has no calls of {provider}, only of {others}"
+        key = _key(provider, request)
+        if times := sum(_key(call.provider, call.request) == key for call in recorded):
+            return f"this call was recorded {times} times and is made once more"
+        unused = [call.request for call in self.unused() if call.provider == provider]
+        if not unused:
+            return f"all {len(recorded)} calls of {provider} have been played"
+        return difference(request, min(unused, key=lambda other: _distance(request, other)))
+
+
+class _ReplayedClient:
+    def __init__(self, recording: Recording, provider: str) -> None:
+        self._recording = recording
+        self._provider = provider
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        return await self._recording.play(self._provider, request, on_text)
+
+
+def public_name(provider: str) -> str:
+    """A provider that is an address, without what may be secret in it."""
+    return re.sub(r"//[^/?#]*@", "//", provider).partition("?")[0] if "://" in provider else provider
+
+
+def difference(asked: Request, recorded: Request) -> str:
+    """Where two requests differ first, and what stands there in either."""
+    ours, theirs = _parts(asked), _parts(recorded)
+    for name in ours | theirs:
+        if name not in theirs:
+            return f"{name} is not in the closest recorded call: {_around(ours[name], 0)}"
+        if name not in ours:
+            return f"{name} of the closest recorded call is missing: {_around(theirs[name], 0)}"
+        if ours[name] != theirs[name]:
+            at = _common(ours[name], theirs[name])
+            return (
+                f"{name} differs from the closest recorded call at character {at + 1}: "
+                f"{_around(ours[name], at)}, recorded: {_around(theirs[name], at)}"
+            )
+    return "no difference"
+
+
+def _read(path: Path) -> Iterable[RecordedCall]:
+    try:
+        header, *lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    except FileNotFoundError:
+        raise NotFound(f"there is no recording {path}: record it first") from None
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+    _check_header(path, header)
+    adapter = TypeAdapter(RecordedCall)
+    for number, line in enumerate(lines, 2):
+        try:
+            yield adapter.validate_json(line)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            where = ".".join(map(str, fault["loc"]))
+            what = f"{where}: {fault['msg']}" if where else fault["msg"]
+            raise InvalidInput(
+                f"line {number} of {path} is no recorded call ({what}): delete that line, or record anew"
+            ) from None
+
+
+def _check_header(path: Path, line: bytes) -> None:
+    try:
+        version = orjson.loads(line)["moot_recording"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise InvalidInput(f"{path} is not a recording of moot: line 1 is not its header") from None
+    if version != VERSION:
+        raise InvalidInput(f"{path} has version {version} in line 1, this moot reads {VERSION}: record it anew")
+
+
+def _key(provider: str, request: Request) -> _Key:
+    return provider, replace(request, schema=None), _schema(request)
+
+
+def _schema(request: Request) -> bytes:
+    return orjson.dumps(request.schema, option=orjson.OPT_SORT_KEYS)
+
+
+def _recorded_completion(completion: Completion, chunks: Iterable[tuple[float, str]]) -> RecordedCompletion:
+    text = None if completion.text == "".join(text for _, text in chunks) else completion.text
+    return RecordedCompletion(
+        completion.finish_reason, completion.usage, completion.reasoning, completion.dropped, text
+    )
+
+
+def _recorded_error(error: ModelError) -> RecordedError:
+    plain = (str, int, float, type(None))
+    details = {name: value for name, value in vars(error).items() if isinstance(value, plain)}
+    return RecordedError(error.code, str(error), details)
+
+
+def _raisable(recorded: RecordedError) -> ModelError:
+    error = _ERRORS[recorded.code](recorded.message)
+    vars(error).update(recorded.details)
+    return error
+
+
+def _parts(request: Request) -> dict[str, str]:
+    """A request as named texts, in the order in which differences are looked for."""
+    parts = {"model": request.model}
+    for number, message in enumerate(request.messages, 1):
+        parts[f"the role of message {number}"] = message.role
+        parts[f"message {number}"] = message.content
+    more = {"max_tokens": f"{request.max_tokens}", "temperature": f"{float(request.temperature)}"}
+    return parts | {"schema": _schema(request).decode()} | more
+
+
+def _distance(one: Request, other: Request) -> int:
+    """How many characters of two requests have no partner at the beginning or the end of the other's part."""
+    ours, theirs = _parts(one), _parts(other)
+    return sum(_unmatched(ours.get(name, ""), theirs.get(name, "")) for name in ours | theirs)
+
+
+def _unmatched(one: str, other: str) -> int:
+    if one == other:
+        return 0
+    at = _common(one, other)
+    return len(one) + len(other) - 2 * (at + _common(one[at:][::-1], other[at:][::-1]))
+
+
+def _common(one: str, other: str) -> int:
+    """The length of the beginning that two texts share."""
+    shorter = min(len(one), len(other))
+    return bisect_left(range(shorter), True, key=lambda at: one[: at + 1] != other[: at + 1])
+
+
+def _around(text: str, at: int) -> str:
+    """The text at a place, on one line."""
+    start, end = max(0, at - _SHOWN), at + _SHOWN
+    return repr("…" * (start > 0) + text[start:end] + "…" * (end < len(text)))

@@ -1,0 +1,151 @@
+"""How fast one provider may be asked: at most so many calls at once, so many a minute, and slower when it complains.
+
+One `Pace` serves all clients of a provider in a process. A call that fails is still raised to its caller, who may try
+again; the caller's pause and the pace's both begin with the failure, so that the longer one counts and not their sum.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+
+from moot.errors import InvalidInput, ModelError, RateLimited, ServerFault
+from moot.llm.client import Client, Completion, Request
+
+FIRST_PAUSE = 1.0
+"""Seconds without a new call after a refusal that names no time; doubled while nothing succeeds."""
+LONGEST_PAUSE = 120.0
+"""Who is told to wait longer is not made to: callers give up at such a time, and should hear it at once."""
+STAGGER = 0.05
+"""Seconds between calls while recovering, so that a new refusal is known before everybody has asked again."""
+FEW = 3
+"""Successes for which one more call at once is allowed."""
+
+
+class Pace:
+    def __init__(
+        self,
+        max_concurrent: int | None = None,
+        requests_per_minute: float | None = None,
+        *,
+        now: Callable[[], float] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`None` is unlimited, until the provider complains. `now` is the running loop's clock unless given."""
+        if max_concurrent is not None and max_concurrent < 1:
+            raise InvalidInput(f"max_concurrent is {max_concurrent}: it must be at least 1")
+        if requests_per_minute is not None and not requests_per_minute > 0:
+            raise InvalidInput(f"requests_per_minute is {requests_per_minute}: it must be more than 0")
+        self._now = now or _loop_time
+        self._sleep = sleep
+        self._most = max_concurrent or math.inf
+        self._allowed = self._most
+        self._normal = self._most
+        """How many at once were in order before the last refusal; up to there recovery is quick."""
+        # Evenly spaced and not a bucket: servers count in windows much shorter than a minute, and a bucket that is
+        # full when the window begins lets almost twice as many through.
+        self._spacing = 60 / requests_per_minute if requests_per_minute else 0.0
+        self._limited = max_concurrent is not None or requests_per_minute is not None
+        self._in_flight = 0
+        self._successes = 0
+        self._refusals = 0
+        self._pause = FIRST_PAUSE
+        self._paused_until = -math.inf
+        self._last_start = -math.inf
+        self._line = asyncio.Lock()
+        self._change = asyncio.Event()
+
+    @property
+    def allowed(self) -> float:
+        """How many calls may be in flight now."""
+        return self._allowed
+
+    async def _enter(self) -> None:
+        """Wait for a place, first come first served: whoever holds the line is the next to start."""
+        async with self._line:
+            while True:
+                if self._in_flight >= self._allowed:
+                    self._change.clear()
+                    await self._change.wait()
+                elif (seconds := self._next_start() - self._now()) > 0:
+                    await self._sleep(seconds)
+                else:
+                    break
+            self._last_start = self._now()
+            self._in_flight += 1
+
+    def _next_start(self) -> float:
+        spacing = max(self._spacing, STAGGER) if self._allowed < self._normal else self._spacing
+        return max(self._paused_until, self._last_start + spacing)
+
+    def _leave(self) -> None:
+        self._in_flight -= 1
+        self._change.set()
+
+    def _succeeded(self) -> None:
+        self._pause = FIRST_PAUSE
+        if self._allowed < self._most:
+            self._successes += 1
+            # Past what was in order we are guessing, and one more for each round of calls is fast enough.
+            if self._successes >= (FEW if self._allowed < self._normal else max(FEW, self._allowed)):
+                self._successes = 0
+                self._allowed += 1
+                self._change.set()
+
+    def _refused(self, error: ModelError, refusals: int) -> None:
+        """Slow down for a call that began after so many refusals; many that fail together count as one."""
+        news = refusals == self._refusals
+        if (pause := _pause_asked_for(error, self._pause if news else 0.0)) is None:
+            return
+        self._limited = True
+        self._paused_until = max(self._paused_until, self._now() + pause)
+        if news:
+            self._refusals += 1
+            self._successes = 0
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            self._normal = self._in_flight if self._most == math.inf else self._most
+            self._allowed = max(1, self._in_flight // 2)
+
+
+class Paced:
+    """A client whose calls wait for their turn; the wait is over before the client's own deadlines begin."""
+
+    __slots__ = ("_client", "_pace")
+
+    def __init__(self, client: Client, pace: Pace) -> None:
+        self._client = client
+        self._pace = pace
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        pace = self._pace
+        if pace._limited:
+            await pace._enter()
+        else:
+            pace._in_flight += 1
+        refusals = pace._refusals
+        try:
+            completion = await self._client.complete(request, on_text)
+        except (RateLimited, ServerFault) as error:
+            pace._refused(error, refusals)
+            raise
+        finally:
+            pace._leave()
+        if pace._limited:
+            pace._succeeded()
+        return completion
+
+
+def _pause_asked_for(error: ModelError, otherwise: float) -> float | None:
+    """Seconds for which the server wants no more calls; None when it has not complained of too many."""
+    match error:
+        case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
+            return seconds if seconds <= LONGEST_PAUSE else None
+        case RateLimited():
+            return otherwise
+        case _:
+            return None
+
+
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()

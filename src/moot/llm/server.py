@@ -1,0 +1,343 @@
+"""A server of models over aiohttp: sending, deadlines, size bounds, and errors that hold no secret.
+
+Knows no dialect. One call per `converse`; whether and when to try again is the caller's business, with two
+exceptions: parts of a request that a model refuses are left out, and a kept-alive connection that the server had
+closed is replaced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyCut, Unreachable, WrongKey
+from moot.llm.client import Completion, Request, Timeouts
+from moot.llm.faults import Refusal, fault
+from moot.llm.reply import Reply, Wire
+from moot.model import JsonObject
+
+_MOST_CHARACTERS_PER_TOKEN = 64
+_SMALLEST_LIMIT = 256_000
+_LONGEST_BODY = 16_000_000
+_LONGEST_MESSAGE = 360
+_SHORTEST_SECRET = 8  # what local servers take as a key ("none", "ollama") is a word, not a secret
+_USAGE_WAIT = 5.0  # seconds for the usage after the finish reason
+_END_WAIT = 0.25  # seconds for the end of the stream after [DONE], so that the connection can be kept
+
+T = TypeVar("T")
+
+
+class Takes(Protocol):
+    """What a model takes of a dialect."""
+
+    def body(self, request: Request) -> JsonObject: ...
+
+    def without(self, complaint: str, request: Request) -> Self | None:
+        """What to try after this complaint; None when it names nothing that can be left out."""
+        ...
+
+    def dropped(self, first: Self, request: Request) -> tuple[str, ...]: ...
+
+
+TakesT = TypeVar("TakesT", bound=Takes)
+
+
+@dataclass(slots=True)
+class Call(Generic[TakesT]):
+    request: Request
+    on_text: Callable[[str], None]
+    wire: Wire
+    first: TakesT
+    """What the model is thought to take before anything was refused."""
+    takes: TakesT
+    started: float = field(default_factory=lambda: _now())
+    reply: Reply = field(init=False)
+
+
+def new_session() -> aiohttp.ClientSession:
+    """The session that clients share; whoever makes it closes it."""
+    tracing = aiohttp.TraceConfig()
+    tracing.on_connection_reuseconn.append(_note_reuse)
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+        timeout=aiohttp.ClientTimeout(total=None, connect=Timeouts().connect),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        trace_configs=[tracing],
+    )
+
+
+class Server:
+    """`session` comes from `new_session`; `name`, `api`, `key_hint` and `model_hint` are for messages."""
+
+    def __init__(
+        self,
+        *,
+        session: aiohttp.ClientSession,
+        base_url: str,
+        api_key: str | None,
+        name: str,
+        api: str,
+        key_hint: str,
+        model_hint: str,
+        timeouts: Timeouts,
+    ) -> None:
+        self._session = session
+        self._url = _address(base_url, name)
+        self._key = (api_key or "").strip()
+        self._name = name
+        self._api = api
+        self._key_hint = key_hint
+        self._model_hint = model_hint
+        self.timeouts = timeouts
+        self._reached = False
+
+    async def converse(self, path: str, call: Call[TakesT], learned: dict[str, TakesT]) -> Completion:
+        """Play one call; what its model took of the dialect is put down in `learned`."""
+        limit = max(_SMALLEST_LIMIT, _MOST_CHARACTERS_PER_TOKEN * call.request.max_tokens)
+        call.reply = Reply(self._name, limit, call.wire)
+        try:
+            await self._receive(path, call, learned)
+            call.reply.check()
+            return _completion(call)
+        except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
+            error = self._told(problem, self._slowness(call), call.reply.text)
+        raise error  # not within `except`: what aiohttp raises holds the request's headers, and so the key
+
+    async def fetch(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Any], T],
+        *,
+        does: str,
+        within: float,
+        body: JsonObject | None = None,
+        model: str = "",
+    ) -> T:
+        """Ask for one JSON object and `read` it; "NAME does not `does`" is the message when it is none of the kind."""
+        try:
+            async with asyncio.timeout(within), await self._send(method, path, body) as response:
+                if response.status == 404 and not model:
+                    raise self._not_an_api(f"does not {does}")
+                if response.status != 200:
+                    raise self._fault(await _refusal(response), model)
+                return read(orjson.loads(await self._whole_body(response)))
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+            error = self._told(self._not_an_api(f"does not {does}"), "", "")
+        except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
+            error = self._told(problem, f"{self._name} did not {does} within {within:g} s", "")
+        raise error
+
+    async def _receive(self, path: str, call: Call[TakesT], learned: dict[str, TakesT]) -> None:
+        """Fill the call's reply, leaving out of the request what the server will not take."""
+        try:
+            async with asyncio.timeout_at(self._due(call, call.started + self.timeouts.first_token)) as deadline:
+                while refusal := await self._ask(path, call, learned, deadline):
+                    call.takes = self._simpler(call, refusal)
+        except (TimeoutError, aiohttp.ClientError):
+            if not call.reply.complete:  # all that can be missing after the finish reason is the usage
+                raise
+
+    def _simpler(self, call: Call[TakesT], refusal: Refusal) -> TakesT:
+        if refusal.status in (400, 422) and not refusal.too_long:
+            other = call.takes.without(refusal.complaint, call.request)
+            if other is not None:
+                return other
+        raise self._fault(refusal, call.request.model)
+
+    async def _ask(
+        self, path: str, call: Call[TakesT], learned: dict[str, TakesT], deadline: asyncio.Timeout
+    ) -> Refusal | None:
+        async with await self._send("POST", path, call.takes.body(call.request)) as response:
+            if response.status != 200:
+                return await _refusal(response)
+            learned[call.request.model] = call.takes
+            if response.content_type == "application/json":
+                if text := call.reply.feed_whole(await self._whole_body(response)):
+                    call.on_text(text)
+            elif response.content_type == call.wire.content_type:
+                await self._read_text(response.content, call, deadline)
+                await self._read_tail(response.content, call, deadline)
+            else:
+                raise self._not_an_api(f"answers with {response.content_type}")
+        return None
+
+    async def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> aiohttp.ClientResponse:
+        """Send a request, again if it went out on a kept-alive connection that the server had already closed."""
+        data = None if body is None else orjson.dumps(body)
+        timeout = aiohttp.ClientTimeout(total=None, connect=self.timeouts.connect)
+        while True:
+            connection = SimpleNamespace(reused=False)
+            try:
+                response = await self._session.request(
+                    method,
+                    self._url / path,
+                    data=data,
+                    headers=self._headers(),
+                    timeout=timeout,
+                    allow_redirects=False,
+                    trace_request_ctx=connection,
+                )
+                self._reached = True
+                return response
+            except aiohttp.ClientConnectionError:
+                if not connection.reused:
+                    raise
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise WrongKey(f"the key for {self._name} holds characters that no key has: check {self._key_hint}")
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        return headers
+
+    async def _read_text(self, content: aiohttp.StreamReader, call: Call[TakesT], deadline: asyncio.Timeout) -> None:
+        """The path of every token. The deadline moves at most once in `slack`, as moving it costs a timer."""
+        reply, on_text, between = call.reply, call.on_text, self.timeouts.between_tokens
+        slack = min(1.0, between / 10)
+        move_at, size = 0.0, 0
+        read, feed, clock = content.readany, reply.feed, asyncio.get_running_loop().time
+        while not reply.complete and (data := await read()):
+            if text := feed(data):
+                on_text(text)
+            if (now := clock()) >= move_at and reply.size > size:
+                move_at, size = now + slack, reply.size
+                deadline.reschedule(self._due(call, now + between + slack))
+        if text := reply.end():
+            on_text(text)
+
+    async def _read_tail(self, content: aiohttp.StreamReader, call: Call[TakesT], deadline: asyncio.Timeout) -> None:
+        """The answer is there; the usage may follow, and a stream read to its end leaves its connection usable."""
+        reply = call.reply
+        if not reply.complete or reply.overlong:
+            return
+        deadline.reschedule(_now() + min(_USAGE_WAIT, self.timeouts.between_tokens))
+        while not reply.done and (data := await content.readany()):
+            if text := reply.feed(data):
+                call.on_text(text)
+        deadline.reschedule(_now() + _END_WAIT)
+        while await content.readany():
+            pass
+
+    async def _whole_body(self, response: aiohttp.ClientResponse) -> bytes:
+        body = await _read_up_to(response, _LONGEST_BODY)
+        if len(body) > _LONGEST_BODY:
+            raise BadReply(f"{self._name} sent more than {_LONGEST_BODY} bytes")
+        return body
+
+    def _due(self, call: Call[TakesT], moment: float) -> float:
+        return min(moment, call.started + self.timeouts.total)
+
+    def _slowness(self, call: Call[TakesT]) -> str:
+        if _now() - call.started >= self.timeouts.total:
+            return f"{self._name} took longer than {self.timeouts.total:g} s in all"
+        if not call.reply.size:
+            return f"{self._name} sent no token within {self.timeouts.first_token:g} s"
+        return f"{self._name} fell silent for {self.timeouts.between_tokens:g} s between tokens"
+
+    def _fault(self, refusal: Refusal, model: str) -> ModelError:
+        return fault(
+            refusal,
+            name=self._name,
+            key_hint=self._key_hint,
+            has_key=bool(self._key),
+            model=model,
+            model_hint=self._model_hint.format(model=model),
+            now=time.time(),
+        )
+
+    def _not_an_api(self, what: str) -> BadReply:
+        return BadReply(f"{self._name} {what}: is {self._shown_url} the address of {self._api}?")
+
+    def _told(self, problem: Exception, slowness: str, partial: str) -> ModelError:
+        """The error as it leaves this module: with the text so far, without the key, control characters or a past."""
+        error = self._as_model_error(problem, slowness)
+        error.args = (self._clean(str(error)),)
+        error.partial = partial
+        error.__context__ = None
+        if isinstance(error, Unreachable):
+            error.reached_before = self._reached
+        return error
+
+    def _as_model_error(self, problem: Exception, slowness: str) -> ModelError:
+        url = self._shown_url
+        match problem:
+            case ModelError():
+                return problem
+            case aiohttp.ConnectionTimeoutError():
+                return ModelTimeout(f"no connection to {url} within {self.timeouts.connect:g} s")
+            case TimeoutError():
+                return ModelTimeout(slowness)
+            case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
+                return Unreachable(f"{url} is not an address: it should look like http://host:port/v1")
+            case aiohttp.ClientConnectorDNSError():
+                return Unreachable(f"cannot reach {url}: no such host; check the address and the network")
+            case aiohttp.ClientSSLError():
+                return Unreachable(f"cannot reach {url}: no secure connection; check https and its certificate")
+            case aiohttp.ClientConnectorError():
+                return Unreachable(f"cannot reach {url}: is the server running?")
+            case aiohttp.ClientResponseError():
+                return self._not_an_api("does not speak HTTP")
+        return ReplyCut(f"{self._name} closed the connection before its reply was complete")
+
+    @property
+    def _shown_url(self) -> str:
+        return str(self._url.with_user(None)) if self._url.absolute else str(self._url)
+
+    def _clean(self, message: str) -> str:
+        printable = "".join(letter if letter.isprintable() else " " for letter in message)
+        if len(self._key) >= _SHORTEST_SECRET:
+            printable = printable.replace(self._key, "[key]")
+        return printable[:_LONGEST_MESSAGE].strip()
+
+
+def prompt_characters(request: Request) -> int:
+    return sum(len(message.content) for message in request.messages)
+
+
+def _completion(call: Call[TakesT]) -> Completion:
+    return Completion(
+        text=call.reply.text,
+        finish_reason=call.reply.outcome(),
+        usage=call.reply.usage(prompt_characters(call.request)),
+        reasoning=call.reply.reasoning,
+        dropped=call.takes.dropped(call.first, call.request),
+    )
+
+
+async def _note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
+    if context.trace_request_ctx is not None:  # a request of ours, not another user's of the session
+        context.trace_request_ctx.reused = True
+
+
+async def _refusal(response: aiohttp.ClientResponse) -> Refusal:
+    return Refusal(response.status, response.headers, await _read_up_to(response, 64_000))
+
+
+async def _read_up_to(response: aiohttp.ClientResponse, size: int) -> bytes:
+    """The body, or its beginning with at least one byte more than `size`."""
+    body = bytearray()
+    while len(body) <= size and (data := await response.content.readany()):
+        body += data
+    return bytes(body)
+
+
+def _address(base_url: str, name: str) -> URL:
+    try:
+        return URL(base_url.rstrip("/")).with_query(None)
+    except ValueError:
+        raise InvalidInput(f"the address of {name} is not one: it should look like http://host:port/v1") from None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

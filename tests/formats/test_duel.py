@@ -1,0 +1,317 @@
+"""The duel: who speaks when, what the judge reads and hands in, and what the outcome admits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from moot.errors import BadReply
+from moot.formats.caveats import model_family
+from moot.formats.duel.format import DUEL, NAMES, SIDES, Ballot, Verdict, neutral_names
+from moot.llm.client import Completion, Request
+from moot.model import Status, Usage
+from stage import TOPIC, A, B, Stage, ballot, judged, sensible
+
+ONE = {"max_rounds": 1}
+STALE = ballot(no_new_substantive_arguments=True)
+FRESH = ballot(no_new_substantive_arguments=False)
+VERDICT = {"summary": "Debater A gave the better reasons.", "winner": "a", "score_a": 7.0, "score_b": 4.0}
+FALLBACK = {
+    "summary": "The judge's answer could not be read, so neither side is declared the winner.",
+    "score_a": 5.0,
+    "score_b": 5.0,
+    "winner": "undecided",
+    "no_new_substantive_arguments": False,
+}
+ONE_MODEL = "one model, scripted:model, spoke in every seat"
+
+
+async def outcome_of(stage: Stage) -> Verdict:
+    ending = await stage.run()
+    assert ending.status is Status.FINISHED
+    return Verdict.model_validate(ending.outcome)
+
+
+# Who speaks when
+
+
+async def test_a_then_b_in_every_round_and_the_judge_once_at_the_end() -> None:
+    stage = Stage(judged(STALE))
+    ending = await stage.run()
+    assert ending.stop_reason == "max_rounds"
+    assert await stage.order() == [
+        *[(seat, "argument", round) for round in range(1, 6) for seat in SIDES],
+        ("judge", "verdict", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "rounds"),
+    [([STALE], 2), ([FRESH, STALE], 3), ([STALE, FRESH, STALE], 4), ([STALE, FRESH, STALE, FRESH], 5), ([FRESH], 5)],
+)
+async def test_two_rounds_running_without_a_new_argument_end_a_duel_judged_each_round(
+    verdicts: list[str], rounds: int
+) -> None:
+    stage = Stage(judged(*verdicts), settings={"judge": "each_round"})
+    ending = await stage.run()
+    assert ending.stop_reason == ("max_rounds" if rounds == 5 else "no_new_substantive_arguments")
+    assert await stage.order() == [
+        (seat, kind, round)
+        for round in range(1, rounds + 1)
+        for seat, kind in [("debater_a", "argument"), ("debater_b", "argument"), ("judge", "verdict")]
+    ]
+
+
+@pytest.mark.parametrize(("stance_a", "sides"), [("pro", ("FOR", "AGAINST")), ("con", ("AGAINST", "FOR"))])
+async def test_each_side_argues_its_stance_whichever_the_user_gave_a(stance_a: str, sides: tuple[str, str]) -> None:
+    stage = Stage(judged(ballot()), settings={"stance_a": stance_a, **ONE})
+    outcome = await outcome_of(stage)
+    assert (outcome.stance_a, outcome.stance_b) == (("pro", "con") if stance_a == "pro" else ("con", "pro"))
+    assert outcome.headline() == f"Debater A ({stance_a}) wins, 7 : 4"
+    assert outcome.table()[1:] == (("Debater A", outcome.stance_a, "7"), ("Debater B", outcome.stance_b, "4"))
+    for request, side in zip(stage.model.requests, sides, strict=False):
+        assert f"Write a short, persuasive speech {side} this" in request.messages[-1].content
+        assert f"Debater A speaks {sides[0]} it, Debater B speaks {sides[1]} it." in request.messages[0].content
+    for_and_against = f"{A} argues {sides[0].lower()} it, {B} argues {sides[1].lower()} it."
+    assert for_and_against in stage.model.requests[-1].messages[0].content
+
+
+# What the judge hands in
+
+
+async def test_the_judge_s_turn_carries_the_verdict_and_reads_as_a_summary() -> None:
+    summary = f"{A} was right about mice. {B}'s dog barked; {A}ley and {A.lower()} stay."
+    stage = Stage(judged(ballot(8.5, 6, summary)), settings=ONE)
+    outcome = await outcome_of(stage)
+    turn = (await stage.turns())[-1]
+    assert turn.content == f"Debater A was right about mice. Debater B's dog barked; {A}ley and {A.lower()} stay."
+    assert turn.data == {
+        "summary": turn.content,
+        "score_a": 8.5,
+        "score_b": 6.0,
+        "winner": "a",
+        "no_new_substantive_arguments": False,
+    }
+    assert (turn.marks, stage.shown(2)) == ((), turn.content)
+    assert outcome == Verdict(
+        summary=turn.content,
+        winner="a",
+        score_a=8.5,
+        score_b=6,
+        stance_a="pro",
+        stance_b="con",
+        no_new_substantive_arguments=False,
+        fallback=False,
+        models=dict.fromkeys((*SIDES, "judge"), "scripted:model"),
+        caveats=[ONE_MODEL],
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "winner"),
+    [(7, 4, "a"), (4, 7, "b"), (6, 6, "undecided"), (6.5, 6, "undecided"), (7, 6, "a"), (0, 10, "b")],
+)
+@pytest.mark.parametrize("claimed", ["a", "b", "undecided", "nobody", A, 3, None])
+async def test_the_winner_follows_from_the_scores_whatever_the_judge_claims(
+    a: float, b: float, winner: str, claimed: Any
+) -> None:
+    stage = Stage(judged(ballot(a, b, winner=claimed)), settings=ONE)
+    assert (await outcome_of(stage)).winner == winner
+    assert (await stage.turns())[-1].marks == ()
+
+
+def scored(value: str) -> str:
+    return f'{{"summary": "s", "score_{A.lower()}": {value}, "score_{B.lower()}": 5}}'
+
+
+UNREADABLE = {
+    "A wins.": "there is no JSON object in it",
+    '{"summary": "A gave': "there is no JSON object in it",
+    '{"summary": nothing}': "it is not valid JSON: expected ident at line 1 column 14",
+    "{}": f"summary: Field required; score_{A.lower()}: Field required; score_{B.lower()}: Field required",
+    scored("NaN"): f"score_{A.lower()}: Input should be a finite number",
+    scored("1e999"): f"score_{A.lower()}: Input should be a finite number",
+    scored("-Infinity"): f"score_{A.lower()}: Input should be a finite number",
+    scored('"very good"'): f"score_{A.lower()}: Input should be a valid number, unable to parse string as a number",
+    scored("11"): f"score_{A.lower()}: Input should be less than or equal to 10",
+    scored("-1"): f"score_{A.lower()}: Input should be greater than or equal to 0",
+    scored("9" * 400): f"score_{A.lower()}: Input should be a finite number",
+    ballot(summary="  "): "summary: String should have at least 1 character",
+}
+
+
+@pytest.mark.parametrize(("text", "fault"), UNREADABLE.items(), ids=lambda value: value[:24])
+async def test_an_unreadable_verdict_is_asked_for_once_more_and_told_what_was_wrong(text: str, fault: str) -> None:
+    stage = Stage(judged(text, ballot()), settings=ONE)
+    await outcome_of(stage)
+    turn = (await stage.turns())[-1]
+    assert (turn.data, turn.marks) == ({**VERDICT, "no_new_substantive_arguments": False}, ("repaired",))
+    asked, told = stage.model.requests[2:]
+    assert told.messages[: len(asked.messages)] == asked.messages
+    assert [(message.role, message.content) for message in told.messages[len(asked.messages) :]] == [
+        ("assistant", text),
+        (
+            "user",
+            f"Your answer cannot be used: {fault}. Answer again, more briefly: one JSON object as asked, nothing else.",
+        ),
+    ]
+    (kept,) = await stage.failures()
+    assert (kept.code, kept.partial) == (BadReply.code, text)
+
+
+async def test_a_second_unreadable_verdict_is_replaced_by_a_marked_fallback() -> None:
+    stage = Stage(judged("A wins.", scored("NaN")), settings=ONE)
+    outcome = await outcome_of(stage)
+    turn = (await stage.turns())[-1]
+    assert (turn.content, turn.data, turn.marks) == (FALLBACK["summary"], FALLBACK, ("fallback",))
+    assert stage.shown(2) == FALLBACK["summary"]
+    assert len(stage.model.requests) == 4
+    assert turn.usage.calls == 2
+    assert (outcome.winner, outcome.fallback, outcome.headline()) == ("undecided", True, "Undecided, 5 : 5")
+    assert outcome.caveats == ["the judge's answer could not be read: these scores are a placeholder", ONE_MODEL]
+
+
+async def test_a_fallback_does_not_count_as_a_round_without_new_arguments() -> None:
+    stage = Stage(judged("nonsense"), settings={"judge": "each_round", "max_rounds": 3})
+    assert (await stage.run()).stop_reason == "max_rounds"
+
+
+@pytest.mark.parametrize("around", ["```json\n{}\n```", "Here it is:\n{}\nI hope it helps.", "\n {} \n"])
+async def test_a_verdict_is_found_in_whatever_stands_around_it(around: str) -> None:
+    stage = Stage(judged(around.replace("{}", ballot())), settings=ONE)
+    await outcome_of(stage)
+    turn = (await stage.turns())[-1]
+    assert (turn.content, turn.marks, stage.shown(2)) == (VERDICT["summary"], (), VERDICT["summary"])
+
+
+def test_a_ballot_under_the_plain_field_names_is_read_too() -> None:
+    assert Ballot.model_validate({"summary": "s", "score_a": 1, "score_b": 3}).winner == "b"
+
+
+# Neutral names
+
+
+def test_neutral_names_are_two_and_the_same_for_the_same_topic() -> None:
+    names = neutral_names(TOPIC)
+    assert names == neutral_names(TOPIC)
+    assert list(names) == list(SIDES)
+    assert len(set(names.values())) == 2
+
+
+def test_no_side_is_called_by_a_word_of_the_topic() -> None:
+    for first in NAMES:
+        for second in NAMES:
+            names = neutral_names(f"Is {first.lower()} better than {second.upper()}?").values()
+            assert {first, second}.isdisjoint(names)
+    assert len(neutral_names(" ".join(NAMES))) == 2
+
+
+# Seats
+
+
+async def test_models_temperatures_and_caps_are_those_of_the_seat() -> None:
+    stage = Stage(
+        judged(ballot()),
+        settings={"temperatures": {"debater_b": 1.2}, "max_tokens": {"judge": 77}, **ONE},
+        models={"debater_a": "x:one", "debater_b": "x:two", "judge": "y:three"},
+    )
+    await stage.run()
+    called = [(request.model, request.temperature, request.max_tokens) for request in stage.model.requests]
+    assert called == [("one", 0.7, 600), ("two", 1.2, 600), ("three", 0.2, 77)]
+    assert [turn.model for turn in await stage.turns()] == ["x:one", "x:two", "y:three"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "models"),
+    [
+        ({}, (None, None, None)),
+        ({"model": "x:m"}, ("x:m", "x:m", "x:m")),
+        ({"model_debater": "chat"}, ("deepseek:chat", "deepseek:chat", None)),
+        ({"model": "x:m", "model_judge": "y:j"}, ("x:m", "x:m", "y:j")),
+        ({"models": {"debater_b": "x:b"}, "model_debater": "y:d", "model": "z:m"}, ("y:d", "x:b", "z:m")),
+    ],
+)
+def test_a_seat_s_own_model_goes_before_its_group_s_and_that_before_the_common_one(
+    settings: dict[str, Any], models: tuple[str | None, ...]
+) -> None:
+    checked = DUEL.settings.model_validate(settings)
+    assert tuple(checked.model_for(seat) for seat in DUEL.seats) == models
+
+
+# Caveats
+
+
+@pytest.mark.parametrize(
+    ("models", "caveats"),
+    [
+        (("x:m", "x:m", "x:m"), ["one model, x:m, spoke in every seat"]),
+        (
+            ("openai:gpt-5", "ollama:llama3:8b", "openrouter:meta/llama-4"),
+            ["the judge is of the same model family (llama) as Debater B"],
+        ),
+        (
+            ("x:qwen3", "y:qwen3", "x:qwen2.5"),
+            ["the judge is of the same model family (qwen) as Debater A and Debater B"],
+        ),
+        (("x:gpt", "x:gpt", "x:claude"), []),
+    ],
+)
+async def test_the_outcome_admits_that_the_judge_may_favour_its_own_kind(
+    models: tuple[str, str, str], caveats: list[str]
+) -> None:
+    stage = Stage(judged(ballot()), settings=ONE, models=dict(zip((*SIDES, "judge"), models, strict=True)))
+    assert (await outcome_of(stage)).caveats == caveats
+
+
+class Verbose:
+    """A model that writes as much as it may."""
+
+    async def complete(self, request: Request, on_text: Any) -> Completion:
+        text = sensible(request)
+        on_text(text)
+        length = "stop" if request.schema else "length"
+        return Completion(text, length, Usage(output_tokens=request.max_tokens, calls=1))  # type: ignore[arg-type]
+
+
+async def test_the_outcome_admits_that_turns_ran_into_the_cap() -> None:
+    stage = Stage(settings=ONE)
+    stage.model = Verbose()
+    outcome = await outcome_of(stage)
+    assert [turn.marks for turn in await stage.turns()] == [("truncated",), ("truncated",), ()]
+    assert outcome.caveats == [
+        "1 of 1 speeches of Debater A ran into the output cap",
+        "1 of 1 speeches of Debater B ran into the output cap",
+        ONE_MODEL,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("ollama:llama3.3:70b", "llama"),
+        ("openrouter:anthropic/claude-sonnet", "claude"),
+        ("http://127.0.0.1:8080/v1#Qwen3-8B", "qwen"),
+        ("deepseek:deepseek-chat", "deepseek"),
+        ("my-own.server:mistral-small", "mistral"),
+        ("local:42", "42"),
+    ],
+)
+def test_a_model_s_family_is_the_first_word_of_its_name(model: str, family: str) -> None:
+    assert model_family(model) == family
+
+
+async def test_the_judge_is_asked_for_a_score_under_each_neutral_name() -> None:
+    stage = Stage(settings=ONE)
+    await stage.run()
+    schema = stage.model.requests[-1].schema
+    score = {"type": "integer", "minimum": 0, "maximum": 10}
+    assert schema.name == "ballot"
+    assert [(name, field["type"]) for name, field in schema.schema["properties"].items()] == [
+        ("summary", "string"),
+        (f"score_{A.lower()}", "integer"),
+        (f"score_{B.lower()}", "integer"),
+        ("no_new_substantive_arguments", "boolean"),
+    ]
+    assert schema.schema["required"] == list(schema.schema["properties"])
+    assert schema.schema["properties"][f"score_{A.lower()}"] == score | {"title": f"Score {A}"}

@@ -1,0 +1,224 @@
+"""A debate on a stage of its own: memory store, fake clock, scripted model. Every `run` is as good as a new process."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import JsonValue
+
+from moot.engine import Control, Ending, Player, run_debate
+from moot.errors import ModelError
+from moot.events import Event, TurnChunk, encode
+from moot.formats.duel.format import DUEL, neutral_names
+from moot.llm.client import Connection, Request
+from moot.model import AnyFormat, Failure, Record, SeatSettings, Turn
+from moot.players.model import ModelPlayer
+from moot.prompts import Prompts
+from moot.testing import MemoryStore, ScriptedModel
+
+ID = "DEB-stage234"
+TOPIC = "Cats are better than dogs"
+A, B = neutral_names(TOPIC).values()
+
+
+class Killed(BaseException):
+    """The process died here."""
+
+
+class Clock:
+    def __init__(self, at: float = 1_700_000_000.0) -> None:
+        self.at = at
+
+    def __call__(self) -> float:
+        return self.at
+
+    async def tick(self, seconds: float = 1) -> None:
+        self.at += seconds
+
+
+class Stage:
+    """One debate. Its clock moves a second with every word of the scripted model, and by every pause of a player."""
+
+    def __init__(
+        self,
+        replies: Callable[[Request], str] | Sequence[str] | None = None,
+        *,
+        format: AnyFormat = DUEL,
+        topic: str = TOPIC,
+        settings: Mapping[str, JsonValue] | None = None,
+        models: Mapping[str, str] | None = None,
+        faults: Mapping[int, ModelError] | None = None,
+        player: Player | None = None,
+        prompts: Prompts | None = None,
+    ) -> None:
+        checked = format.settings.model_validate(settings or {})
+        seats = {
+            seat.name: SeatSettings(
+                (models or {}).get(seat.name, "scripted:model"),
+                checked.temperatures.get(seat.name, seat.temperature),
+                checked.max_tokens.get(seat.name, seat.max_tokens),
+            )
+            for seat in format.seats
+        }
+        self.format = format
+        self.clock = Clock()
+        self.store = MemoryStore(self.clock)
+        self.model: Any = ScriptedModel(replies or sensible, faults=faults, pace=self.clock.tick)
+        self.player = player or ModelPlayer(format, prompts or Prompts(), self._connect, self._sleep)
+        self.new = Record(ID, format.name, format.version, topic, dict(settings or {}), seats, 0.0)
+        self.events: list[Event] = []
+        self.slept: list[float] = []
+
+    async def open(self) -> MemoryStore:
+        if not await self.store.list(limit=1):
+            await self.store.create(self.new)
+        return self.store
+
+    async def run(self, store: Any = None, sink: Callable[[Event], None] | None = None) -> Ending:
+        await self.open()
+        before = (await self.store.load(ID)).record
+        await self.store.release(ID, before.run)
+        record, turns, _ = await self.store.take(ID, "stage", lease_seconds=1e9)
+        return await run_debate(
+            record,
+            turns,
+            self.format,
+            store=store or self.store,
+            player_for=lambda seat: self.player,
+            sink=sink or self.events.append,
+            now=self.clock,
+        )
+
+    async def die_at_event(self, number: int) -> bool:
+        """Run until the nth event, which kills the process; False when the run had ended by then."""
+        left = number
+
+        def sink(event: Event) -> None:
+            nonlocal left
+            self.events.append(event)
+            left -= 1
+            if not left:
+                raise Killed
+
+        try:
+            await self.run(sink=sink)
+        except Killed:
+            return True
+        return False
+
+    async def record(self) -> Record:
+        return (await self.store.load(ID)).record
+
+    async def turns(self) -> tuple[Turn, ...]:
+        return (await self.store.load(ID)).turns
+
+    async def failures(self) -> tuple[Failure, ...]:
+        return (await self.store.load(ID)).failures
+
+    async def order(self) -> list[tuple[str, str, int | None]]:
+        return [(turn.seat, turn.kind, turn.round) for turn in await self.turns()]
+
+    async def transcript(self) -> list[Turn]:
+        """The turns without what another run may well change."""
+        return [replace(turn, started_at=0, finished_at=0, run=0, event_id=0) for turn in await self.turns()]
+
+    def types(self) -> list[str]:
+        return [event.type for event in self.events if not isinstance(event, TurnChunk)]
+
+    def shown(self, position: int) -> str:
+        """What readers saw of a turn while it was spoken, of its last attempt."""
+        text = ""
+        for event in self.events:
+            if isinstance(event, TurnChunk) and event.position == position:
+                text = text[: event.offset] + event.text
+        return text
+
+    async def _connect(self, name: str) -> Connection:
+        return Connection(self.model, name.partition(":")[2])
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+class Between:
+    """A store with something that happens before or after a turn is appended to it."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        before: Callable[[Turn], Awaitable[None]] | None = None,
+        after: Callable[[Turn], Awaitable[None]] | None = None,
+    ) -> None:
+        self._store = store
+        self._before = before
+        self._after = after
+
+    async def append(self, debate_id: str, turn: Turn) -> Control:
+        if self._before:
+            await self._before(turn)
+        control = await self._store.append(debate_id, turn)
+        if self._after:
+            await self._after(turn)
+        return control
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def kill_at(position: int) -> Callable[[Turn], Awaitable[None]]:
+    async def kill(turn: Turn) -> None:
+        if turn.position == position:
+            raise Killed
+
+    return kill
+
+
+def sensible(request: Request) -> str:
+    """An answer to anything, another one for every other prompt."""
+    mark = zlib.crc32(repr(request.messages).encode())
+    if request.schema is None:
+        return f"Reason number {mark} speaks for it."
+    return json.dumps(_filled(request.schema.schema, mark))
+
+
+def _filled(schema: Any, mark: int) -> Any:
+    if "enum" in schema:
+        return schema["enum"][mark % len(schema["enum"])]
+    match schema["type"]:
+        case "object":
+            return {name: _filled(part, mark + at) for at, (name, part) in enumerate(schema["properties"].items())}
+        case "array":
+            return [_filled(schema["items"], mark)]
+        case "integer" | "number":
+            return mark % 11
+        case "boolean":
+            return False
+        case _:
+            return f"Summary number {mark} of {A} and {B}."
+
+
+def ballot(a: float = 7, b: float = 4, summary: str = f"{A} gave the better reasons.", **more: JsonValue) -> str:
+    """What a judge of this stage writes."""
+    return json.dumps({"summary": summary, f"score_{A.lower()}": a, f"score_{B.lower()}": b, **more})
+
+
+def judged(*verdicts: str) -> Callable[[Request], str]:
+    """Sensible debaters, and a judge who gives these answers one after the other, the last one for ever."""
+    left = list(verdicts)
+
+    def reply(request: Request) -> str:
+        if request.schema is None:
+            return sensible(request)
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return reply
+
+
+def as_json(event: Event) -> dict[str, Any]:
+    decoded: dict[str, Any] = json.loads(encode(event))
+    return decoded

@@ -1,0 +1,126 @@
+"""The app: what a new debate keeps, which model sits where, and a run that is left or taken over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from pydantic import Field
+
+from moot.app import App
+from moot.errors import Fenced, InvalidInput, NotFound
+from moot.events import TurnFinished
+from moot.formats import by_name
+from moot.formats.duel.format import DUEL, DuelSettings
+from moot.llm.connect import Models
+from moot.model import Status
+from moot.prompts import Prompts
+from moot.settings import AppSettings
+from moot.testing import MemoryStore, ScriptedModel, scripted_app
+from stage import sensible
+
+
+class Hasty(DuelSettings):
+    """The duel's settings in a later version."""
+
+    max_rounds: int = Field(1)
+
+
+async def test_a_debate_keeps_the_defaults_it_was_created_with() -> None:
+    store = MemoryStore()
+    record = await scripted_app(ScriptedModel(sensible), store).create("duel", "Cats or dogs?")
+    assert record.settings == DuelSettings().model_dump(mode="json")
+    later = scripted_app(ScriptedModel(sensible), store, by_name([replace(DUEL, settings=Hasty, version=2)]))
+    await later.run(record.id, lambda event: None)
+    assert len((await later.load(record.id)).turns) == 11
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        ("  \n", "the topic is empty: write the question to debate"),
+        ("x" * 4001, "the topic has 4001 characters; at most 4000 are allowed"),
+    ],
+)
+async def test_a_topic_that_cannot_be_debated_is_refused(topic: str, said: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await scripted_app(ScriptedModel([])).create("duel", topic)
+    assert str(caught.value) == said
+
+
+async def test_a_topic_keeps_nothing_that_a_database_cannot() -> None:
+    record = await scripted_app(ScriptedModel([])).create("duel", " Cats\0 or \ud800 dogs? ")
+    assert record.topic == "Cats\ufffd or ? dogs?"
+
+
+async def test_a_seat_the_format_does_not_have_is_refused() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await scripted_app(ScriptedModel([])).create("duel", "Cats?", {"models": {"moderator": "scripted:m"}})
+    assert str(caught.value) == "duel has no seat 'moderator'; its seats: debater_a, debater_b, judge"
+
+
+@pytest.mark.parametrize(
+    ("settings", "models"),
+    [
+        ({}, ["deepseek:chat", "deepseek:chat", "deepseek:thinker"]),
+        ({"model_debater": "fast"}, ["deepseek:fast", "deepseek:fast", "deepseek:thinker"]),
+        ({"model_judge": "openai:gpt"}, ["deepseek:chat", "deepseek:chat", "openai:gpt"]),
+    ],
+)
+async def test_deepseek_s_variables_choose_the_models_unless_the_debate_does(
+    settings: dict[str, str], models: list[str]
+) -> None:
+    environ = {
+        "DEEPSEEK_API_KEY": "k",
+        "OPENAI_API_KEY": "k",
+        "DEEPSEEK_MODEL_DEBATER": "chat",
+        "DEEPSEEK_MODEL_JUDGE": "thinker",
+    }
+    app = App(AppSettings(), MemoryStore(), Models(environ), by_name([DUEL]), Prompts())
+    record = await app.create("duel", "Cats?", settings)  # type: ignore[arg-type]
+    assert [seat.model for seat in record.seats.values()] == models
+
+
+async def test_a_run_whose_events_nobody_reads_any_more_is_left_for_others_to_resume() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    record = await app.create("duel", "Cats?")
+    events = app.stream(record.id)
+    async for event in events:
+        if isinstance(event, TurnFinished) and event.position == 1:
+            break
+    await events.aclose()
+    left = await app.load(record.id)
+    assert (left.record.status, left.record.stop_reason, left.record.owner) == (Status.STOPPED, "interrupted", None)
+    assert [event.type async for event in app.stream(record.id)][-1] == "debate_finished"
+    assert [turn.position for turn in (await app.load(record.id)).turns] == list(range(11))
+
+
+async def test_a_run_that_finds_itself_taken_over_gives_up() -> None:
+    store = MemoryStore()
+    speaking = asyncio.Event()
+
+    async def for_ever() -> None:
+        speaking.set()
+        await asyncio.Event().wait()
+
+    app = scripted_app(ScriptedModel(sensible, pace=for_ever), store)
+    app.settings.heartbeat_seconds = 0.001
+    record = await app.create("duel", "Cats?")
+    running = asyncio.create_task(app.run(record.id, lambda event: None))
+    await speaking.wait()
+    await store.release(record.id, 1)
+    await store.take(record.id, "another", 30)
+    with pytest.raises(Fenced):
+        await running
+    assert (await app.load(record.id)).record.owner == "another"
+
+
+async def test_a_debate_of_a_format_that_is_not_installed_fails_and_is_free() -> None:
+    store = MemoryStore()
+    record = await scripted_app(ScriptedModel([]), store).create("duel", "Cats?")
+    without = scripted_app(ScriptedModel([]), store, by_name([replace(DUEL, name="other")]))
+    with pytest.raises(NotFound):
+        await without.run(record.id, lambda event: None)
+    kept = (await store.load(record.id)).record
+    assert (kept.status, kept.error, kept.owner) == (Status.FAILED, "no format named 'duel'; known: other", None)

@@ -1,0 +1,102 @@
+"""Where settings come from, which of them win, and what is said about broken ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moot import settings
+from moot.app import open_store
+from moot.errors import InvalidInput
+from moot.settings import AppSettings, load
+
+
+def user_file() -> Path:
+    path = settings.config_folder() / "moot.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def test_defaults_need_no_file(tmp_path: Path) -> None:
+    assert load().database_url == f"sqlite:///{tmp_path}/data/moot/moot.db"
+    assert (load().model, load().models, load().providers) == (None, {}, {})
+
+
+def test_the_environment_wins_over_the_folders_file_and_that_over_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    user_file().write_text("model: user:m\nlease_seconds: 7\nheartbeat_seconds: 3\n")
+    assert (load().model, load().lease_seconds, load().heartbeat_seconds) == ("user:m", 7, 3)
+    Path("moot.yaml").write_text("model: here:m\nlease_seconds: 8\n")
+    assert (load().model, load().lease_seconds, load().heartbeat_seconds) == ("here:m", 8, 3)
+    monkeypatch.setenv("MOOT_MODEL", "environment:m")
+    assert (load().model, load().lease_seconds, load().heartbeat_seconds) == ("environment:m", 8, 3)
+
+
+def test_nested_settings_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_MODELS__JUDGE", "ollama:wise")
+    monkeypatch.setenv("MOOT_PROVIDERS__MINE__BASE_URL", "http://mine/v1")
+    loaded = load()
+    assert loaded.models == {"judge": "ollama:wise"}
+    assert loaded.providers["mine"].base_url == "http://mine/v1"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("modle: x\n", "settings (MOOT_* or moot.yaml): modle: "),
+        ("lease_seconds: soon\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
+        ("lease_seconds: -1\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
+        ("providers: {mine: {url: http://x}}\n", "settings (MOOT_* or moot.yaml): providers.mine.url: "),
+        ("model: [unclosed\n", "moot.yaml is not valid YAML: "),
+        ("just words\n", "moot.yaml holds no settings: write lines of the form `name: value`"),
+        ("- a\n- list\n", "moot.yaml holds no settings: write lines of the form `name: value`"),
+    ],
+)
+def test_a_broken_file_is_said_in_one_line(text: str, said: str) -> None:
+    Path("moot.yaml").write_text(text)
+    with pytest.raises(InvalidInput) as raised:
+        load()
+    message = str(raised.value)
+    assert message.startswith(said)
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(("variable", "field"), [("MOOT_LEASE_SECONDS", "lease_seconds"), ("MOOT_MODELS", "models")])
+def test_a_broken_variable_is_said(monkeypatch: pytest.MonkeyPatch, variable: str, field: str) -> None:
+    monkeypatch.setenv(variable, "soon")
+    with pytest.raises(InvalidInput, match=rf"^settings \(MOOT_.*{field}"):
+        load()
+
+
+def test_an_empty_file_is_no_problem() -> None:
+    Path("moot.yaml").write_text("# nothing yet\n")
+    assert load() == AppSettings()
+
+
+@pytest.mark.parametrize("url", ["mysql://me:secret@host/db", "sqlite:relative.db", "moot.db", "secret", ""])
+async def test_another_database_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        await open_store(url)
+    assert "write sqlite:///FILE or postgresql://" in str(raised.value)
+    assert "secret@" not in str(raised.value)
+
+
+async def test_sqlite_takes_relative_and_absolute_files(tmp_path: Path) -> None:
+    for url in ("sqlite:///here.db", f"sqlite:///{tmp_path}/there/new.db"):
+        await (await open_store(url)).close()
+    assert (tmp_path / "here.db").is_file()
+    assert (tmp_path / "there" / "new.db").is_file()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host:5432/moot", "postgresql://me:…@host:5432/moot"),
+        ("postgresql://me:se@cr/et@host/moot", "postgresql://me:…@host/moot"),
+        ("postgresql://me@host/moot", "postgresql://me@host/moot"),
+        ("postgresql://host/moot?user=me&password=secret", "postgresql://host/moot?user=me&password=…"),
+        ("sqlite:////data/moot.db", "sqlite:////data/moot.db"),
+    ],
+)
+def test_a_password_is_never_shown(url: str, shown: str) -> None:
+    assert AppSettings(database_url=url).database_name == shown
