@@ -1,21 +1,20 @@
 """Write docs/commands.md, the help of every command: python docs/commands.py"""
 
-import os
 from pathlib import Path
 
-os.environ |= {"COLUMNS": "100", "TERM": "dumb"}
+from typer.main import get_command
+from typer.testing import CliRunner
 
-from typer.main import get_command  # noqa: E402 - after the width is set
-from typer.testing import CliRunner  # noqa: E402
+from moot.cli import cli
 
-from moot.cli import cli  # noqa: E402
+PLAIN = {"COLUMNS": "100", "TERM": "dumb"}
 
 
 def text() -> str:
     names = sorted(get_command(cli).commands)  # type: ignore[attr-defined]
     parts = ["# Commands\n"]
     for words in [[], *([name] for name in names)]:
-        shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="moot").output.strip()
+        shown = CliRunner().invoke(cli, [*words, "--help"], env=PLAIN, prog_name="moot").output.strip()
         parts.append(f"## {' '.join(['moot', *words])}\n\n```\n{shown}\n```\n")
     return "\n".join(parts)
 

@@ -18,7 +18,7 @@ from moot.terminal import headline, introduction, outcome_view
 LONGEST = 380
 
 
-async def main(debate_id: str, path: Path) -> None:
+async def picture(debate_id: str) -> str:
     console = Console(record=True, width=100, force_terminal=True, file=sys.stderr)
     async with build(load()) as app:
         record, turns, _ = await app.load(debate_id)
@@ -29,7 +29,7 @@ async def main(debate_id: str, path: Path) -> None:
         console.print(headline(format, turn.seat, turn.kind, turn.round))
         console.print(Padding(Text(shorten(turn.content, LONGEST, placeholder=" …")), (0, 2)))
     console.print(outcome_view(format.outcome.model_validate(record.outcome), record.stop_reason))
-    path.write_text(console.export_svg(title=f"moot debate {record.topic!r}", code_format=_without_fonts()))
+    return console.export_svg(title=f"moot debate {record.topic!r}", code_format=_without_fonts())
 
 
 def _without_fonts() -> str:
@@ -37,4 +37,4 @@ def _without_fonts() -> str:
     return re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
 
-asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
+Path(sys.argv[2]).write_text(asyncio.run(picture(sys.argv[1])))

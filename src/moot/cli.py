@@ -41,7 +41,7 @@ def moot(
 
 @cli.command()
 def debate(
-    question: Annotated[str | None, typer.Argument(metavar="[QUESTION]", help="What to debate.")] = None,
+    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What to debate.")] = None,
     format: Annotated[str, typer.Option(help="The rules of the debate.")] = "duel",
     max_rounds: Annotated[int | None, typer.Option(help="End after so many rounds at the latest.")] = None,
     stance_a: Annotated[str | None, typer.Option(metavar="pro|con", help="Debater A's stance.")] = None,
@@ -114,4 +114,9 @@ def main() -> None:
     """The `moot` program."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-    cli()
+    try:
+        code = cli(sys.argv[1:] or ["--help"], prog_name="moot", standalone_mode=False)
+    except typer.TyperException as error:
+        sys.stderr.write(f"moot: {error.format_message().rstrip('.')}; see: moot --help\n")
+        code = 2
+    sys.exit(code)

@@ -7,40 +7,44 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from enum import IntEnum
 
 import orjson
 from pydantic import JsonValue
 from rich.console import Console
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 from moot import settings
 from moot.app import App, build
 from moot.engine import Ending
 from moot.errors import InvalidInput, MootError
-from moot.events import Event, encode, turn_finished
+from moot.events import DebateStarted, Event, turn_finished
 from moot.export.trace import trace
+from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import AnyFormat, Record, Status, span_seconds
+from moot.screen import printable
 from moot.store.store import Stored
 from moot.terminal import (
+    INDENT,
+    LONGEST_LINE,
+    JsonView,
     LiveView,
     PlainView,
     View,
-    debates_table,
+    debate_row,
     introduction,
     outcome_text,
     outcome_view,
-    printable,
+    print_table,
     reason_text,
 )
 
 TINY = (
-    "The built-in model has 135 million parameters: it shows how moot works, not how well models argue.\n"
-    "For a real debate set DEEPSEEK_API_KEY (or another provider's), start Ollama, or name a model: "
-    "--model ollama:qwen3:32b"
+    "The built-in model is tiny: it shows how moot works, not how well models argue. For a real debate set "
+    "DEEPSEEK_API_KEY or another provider's key, start Ollama, or give --model (see: moot models)."
 )
 
 
@@ -55,11 +59,16 @@ class Exit(IntEnum):
 def run_command(command: Coroutine[None, None, Exit]) -> Exit:
     """Run a command to its exit code; an error is one line on stderr."""
     try:
-        return _event_loop()(command)
+        code = _event_loop()(command)
+        sys.stdout.flush()
+        return code
     except InvalidInput as error:
         return _complain(str(error), Exit.USAGE)
     except MootError as error:
         return _complain(str(error), Exit.FAILED)
+    except BrokenPipeError:
+        _nobody_reads()
+        return Exit.FAILED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
 
@@ -72,7 +81,7 @@ async def debate(
     set: Sequence[str],
     as_json: bool,
 ) -> Exit:
-    if not question:
+    if question is None:
         raise InvalidInput("nothing to debate: give a QUESTION, --resume ID or --list (moot debate --help)")
     chosen: dict[str, JsonValue] = {name: value for name, value in options.items() if value is not None}
     chosen |= dict(_key_value(text) for text in set)
@@ -100,9 +109,10 @@ async def list_debates(as_json: bool) -> Exit:
         for record in records:
             _print_json({"id": record.id, "format": record.format, "status": record.status, "topic": record.topic})
     elif records:
-        Console().print(debates_table(records))
+        rows = [debate_row(record) for record in records]
+        print_table(Console(), ("id", "format", "status", "started", "topic"), rows, wide=("format", "started"))
     else:
-        Console().print('No debates yet. Start one: moot debate "Cats are better than dogs"')
+        _say(Console(), 'No debates yet. Start one: moot debate "Cats are better than dogs"')
     return Exit.DONE
 
 
@@ -115,7 +125,7 @@ async def stop(debate_id: str) -> Exit:
     async with build(settings.load()) as app:
         record = await app.stop(debate_id)
     said = {Status.STOPPING: "stops after the step in progress", Status.STOPPED: "is stopped"}
-    Console().print(f"{record.id} {said.get(record.status, f'is {record.status}: nothing to stop')}")
+    _say(Console(), f"{record.id} {said.get(record.status, f'is {record.status}: nothing to stop')}")
     return Exit.DONE
 
 
@@ -128,25 +138,22 @@ async def conclude(debate_id: str) -> Exit:
         said = "is finished: nothing to conclude"
     else:
         said = f"is {record.status}; it goes straight to its closing with: moot debate --resume {record.id}"
-    Console().print(f"{record.id} {said}")
+    _say(Console(), f"{record.id} {said}")
     return Exit.DONE
 
 
 async def models() -> Exit:
     console = Console()
     async with build(settings.load()) as app:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
-        for column in ("provider", "address", "state", "models"):
-            table.add_column(column, overflow="fold")
-        for row in await asyncio.gather(*(_provider_row(app, name) for name in app.models.providers)):
-            table.add_row(*row)
-        table.add_row("local", "in this process", app.models.local_state(), BUILT_IN_MODEL)
-        console.print(table)
+        rows = await asyncio.gather(*(_provider_row(app, name) for name in app.models.providers))
+        built_in = ("local", "in this process", app.models.local_state(), BUILT_IN_MODEL)
+        print_table(console, ("provider", "address", "state", "models"), [*rows, built_in], wide=("address",))
         for format in app.formats.values():
-            console.print(Text(f"\n{format.name}", style="bold"))
-            for seat in format.seats:
-                choice = await app.choose_model(seat)
-                console.print(Text(f"  {seat.title:<12}{choice.name}  ({choice.why})"))
+            seats = [seat for seat in format.seats if seat.player == "model"]
+            choices = [await app.choose_model(seat) for seat in seats]
+            console.print()
+            chosen = [(seat.title, name, why) for seat, (name, why) in zip(seats, choices, strict=True)]
+            print_table(console, (format.name, "model", "because"), chosen)
     return Exit.DONE
 
 
@@ -157,92 +164,104 @@ async def doctor() -> Exit:
     healthy = True
     async for check in checks():
         healthy = healthy and check.ok
-        console.print(Text(f"{'✓' if check.ok else '✗'} {check.what}", style="green" if check.ok else "red"))
+        _say(console, f"{'✓' if check.ok else '✗'} {check.what}", "green" if check.ok else "red")
         if check.advice:
-            console.print(Text(f"    {check.advice}"))
+            _say(console, f"    {check.advice}")
     return Exit.DONE if healthy else Exit.FAILED
 
 
 async def _watch(app: App, stored: Stored, as_json: bool) -> Exit:
     """Show what is stored of a debate, run it, and show how it ends."""
-    record, format = stored.record, app.formats[stored.record.format]
+    record, format = stored.record, find(app.formats, stored.record.format)
     if BUILT_IN_MODEL in {seat.model for seat in record.seats.values()}:
-        Console(stderr=True).print(Text(TINY, style="yellow"), soft_wrap=True)
-    view = _view(stored, format, as_json)
-    for turn in stored.turns:
-        view.show(turn_finished(record.id, turn))
-    try:
-        ending = await _run_interruptibly(app, record.id, view)
-    except asyncio.CancelledError:
-        view.close()
+        _remark(Console(stderr=True), TINY, "yellow")
+    with closing(_view(stored, format, as_json)) as view:
+        ending = await _run_interruptibly(app, stored, view)
+    if ending is None:
         return _complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
-    except BaseException:
-        view.close()
-        raise
-    view.close()
     return _conclude_view(record, format, ending, as_json)
 
 
-async def _run_interruptibly(app: App, debate_id: str, view: View) -> Ending:
-    """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once."""
+async def _run_interruptibly(app: App, stored: Stored, view: View) -> Ending | None:
+    """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once, without an ending."""
     loop = asyncio.get_running_loop()
+    debate_id = stored.record.id
     stopping: list[asyncio.Task[Record]] = []
 
     def sink(event: Event) -> None:
         try:
+            if isinstance(event, DebateStarted):
+                _show_turns(view, stored)
             view.show(event)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _nobody_reads()
             running.cancel()
 
     def interrupt() -> None:
         if stopping:
             running.cancel()
         else:
-            view.note("stopping after this turn; Ctrl-C again leaves at once")
+            view.note("stopping after this turn, Ctrl-C again leaves at once")
             stopping.append(loop.create_task(app.stop(debate_id)))
 
     running = loop.create_task(app.run(debate_id, sink))
     for name in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):
             loop.add_signal_handler(name, interrupt)
-    return await running
+    try:
+        return await running
+    except asyncio.CancelledError:
+        return None
+    finally:
+        await asyncio.gather(*stopping)
+
+
+def _show_turns(view: View, stored: Stored) -> None:
+    for turn in stored.turns:
+        view.show(turn_finished(stored.record.id, turn))
 
 
 def _conclude_view(record: Record, format: AnyFormat, ending: Ending, as_json: bool) -> Exit:
     again = f"moot debate --resume {record.id}"
-    if ending.status == Status.FAILED:
-        return _complain(f"{record.id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
-    console = Console(stderr=True) if as_json else Console()
-    if ending.status == Status.FINISHED and not as_json:
-        _print_outcome(console, format, ending)
-        console.print(Text(f"\n  moot show {record.id} shows it again.\n", style="dim"))
-    elif ending.status == Status.STOPPED:
-        console.print(Text(f"{record.id} is stopped; go on with: {again}"))
-    elif ending.status == Status.WAITING:
-        console.print(Text(f"{record.id} waits for a person."))
-        return Exit.WAITING
+    console = Console(stderr=as_json)
+    match ending.status:
+        case Status.FAILED:
+            return _complain(f"{record.id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
+        case Status.FINISHED if not as_json:
+            _print_outcome(console, format, ending)
+            _remark(console, f"moot show {record.id} shows it again.")
+        case Status.STOPPED:
+            _remark(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
+        case Status.WAITING:
+            _remark(console, f"{record.id} waits for a person.")
+            return Exit.WAITING
     return Exit.DONE
 
 
+def _remark(console: Console, text: str, style: str = "dim") -> None:
+    if console.is_terminal:
+        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
+        console.print(Padding(Text(text, style=style), (1, len(INDENT), 0, len(INDENT))), width=width)
+    else:
+        console.file.write(f"\n{text}\n")
+
+
 async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
-    record, format = stored.record, app.formats[stored.record.format]
+    record, format = stored.record, find(app.formats, stored.record.format)
     if as_json:
         _print_json(trace(record, stored.turns))
         return Exit.DONE
     console = Console()
-    view = PlainView(console, format)
-    console.print(introduction(record, format))
-    for turn in stored.turns:
-        view.show(turn_finished(record.id, turn))
+    console.print(introduction(record, format), soft_wrap=not console.is_terminal)
+    _show_turns(PlainView(console, format), stored)
     for failure in stored.failures:
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
-        console.print(Text(printable(f"\n! {failure.seat}, attempt failed: {failure.message}{kept}"), style="yellow"))
+        _say(console, f"\n! {format.title(failure.seat)}, an attempt failed: {failure.message}{kept}", "yellow")
     if record.outcome is not None:
         _print_outcome(console, format, Ending(record.status, record.stop_reason, record.outcome))
     else:
         reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
-        console.print(Text(printable(f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")))
+        _say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")
     return Exit.DONE
 
 
@@ -258,24 +277,10 @@ def _view(stored: Stored, format: AnyFormat, as_json: bool) -> View:
     if as_json:
         return JsonView()
     console = Console()
-    console.print(introduction(stored.record, format))
-    if not console.is_terminal:
+    console.print(introduction(stored.record, format), soft_wrap=not console.is_terminal)
+    if not console.is_terminal or console.is_dumb_terminal:
         return PlainView(console, format)
     return LiveView(console, stored.record, format, seconds_before=span_seconds(stored.turns))
-
-
-class JsonView:
-    """Every event as a line of JSON."""
-
-    def show(self, event: Event) -> None:
-        sys.stdout.buffer.write(encode(event) + b"\n")
-        sys.stdout.buffer.flush()
-
-    def note(self, text: str) -> None:
-        Console(stderr=True).print(Text(text))
-
-    def close(self) -> None:
-        pass
 
 
 async def _provider_row(app: App, name: str) -> tuple[str, str, str, str]:
@@ -314,6 +319,16 @@ def _event_loop() -> Callable[[Coroutine[None, None, Exit]], Exit]:
 
 def _print_json(value: object) -> None:
     sys.stdout.buffer.write(orjson.dumps(value) + b"\n")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """Print text, broken on words in a terminal and not at all in a pipe."""
+    console.print(Text(printable(text), style=style), soft_wrap=not console.is_terminal)
+
+
+def _nobody_reads() -> None:
+    """Let what is still written to stdout vanish, as its reader has."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str, code: Exit) -> Exit:

@@ -25,14 +25,23 @@ def this_process() -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """True only when it was a process of this machine and there is none with its number any more."""
+    """True only when it was a process of this machine and there is none alive with its number any more."""
     machine, _, number = owner.rpartition("/")
     if machine != _machine() or not number.isdigit():
         return False
     try:
         os.kill(int(number), 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return True
     except OSError:
         return False
-    return False
+    return _is_zombie(number)
+
+
+def _is_zombie(number: str) -> bool:
+    """Ended, but not yet taken note of by its parent; in a container that may last for ever."""
+    try:
+        status = Path(f"/proc/{number}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] == "Z"

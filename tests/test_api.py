@@ -1,0 +1,68 @@
+"""moot as a library: `moot.run` and `moot.stream`, against a real model server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import moot
+from model_server import VERDICT, ModelServer
+from moot import settings
+from moot.app import build
+from moot.errors import DebateEnded, InvalidInput, NotFound
+from moot.formats.duel.format import Verdict
+from moot.model import Status
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer().running() as server:
+        monkeypatch.setenv("MOOT_MODEL", server.model)
+        yield server
+
+
+async def test_run_returns_the_outcome(server: ModelServer) -> None:
+    outcome = await moot.run("duel", "Cats are better than dogs", {"max_rounds": 1})
+    assert isinstance(outcome, Verdict)
+    assert outcome.headline() == "Debater A (pro) wins, 8 : 5"
+    assert (outcome.summary, outcome.caveats) == (
+        VERDICT["summary"],
+        [f"one model, {server.model}, spoke in every seat"],
+    )
+
+
+async def test_stream_yields_every_event_in_order(server: ModelServer) -> None:
+    events = [event async for event in moot.stream("duel", "Cats?", {"max_rounds": 1})]
+    told = [event.type for event in events if event.type != "turn_chunk"]
+    turn = ["turn_started", "turn_finished"]
+    assert told == ["debate_started", "round_started", *turn, *turn, "limit_reached", *turn, "debate_finished"]
+    assert [event.id for event in events] == sorted({event.id for event in events})
+
+
+async def test_leaving_a_stream_leaves_a_debate_that_can_be_resumed(server: ModelServer) -> None:
+    events = moot.stream("duel", "Cats?")
+    async for event in events:
+        if event.type == "turn_finished":
+            break
+    await events.aclose()
+    async with build(settings.load()) as app:
+        (record,) = await app.list()
+        assert (record.status, record.stop_reason) == (Status.STOPPED, "interrupted")
+        assert (await app.run(record.id, lambda event: None)).status == Status.FINISHED
+        assert len((await app.load(record.id)).turns) == 11
+
+
+async def test_what_cannot_be_debated_is_raised_at_once() -> None:
+    with pytest.raises(InvalidInput, match="the topic is empty"):
+        await moot.run("duel", " ")
+    with pytest.raises(NotFound, match=r"no format named 'dule'; known: .*duel"):
+        await moot.run("dule", "Cats?")
+    with pytest.raises(InvalidInput, match="size"):
+        await anext(moot.stream("duel", "Cats?", {"size": 3}))
+
+
+async def test_a_debate_that_fails_raises_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_MODEL", "http://127.0.0.1:9/v1#m")
+    with pytest.raises(DebateEnded, match=r"DEB-\w+ is failed: cannot reach http://127.0.0.1:9/v1: is the server"):
+        await moot.run("duel", "Cats?")

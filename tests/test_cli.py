@@ -1,0 +1,361 @@
+"""The `moot` program, in real processes against a real model server on a socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from model_server import VERDICT, ModelServer, speech_or_verdict
+from program import COMMAND, events_until, finish, run, started
+
+DUEL = ("debate", "Cats are better than dogs", "--json", "--model")
+POSITIONS = list(range(11))
+ID = re.compile(r"DEB-[a-z0-9]{8}")
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer().running() as server:
+        yield server
+
+
+def test_a_duel_as_json_has_eleven_turns_and_ends_with_its_verdict(server: ModelServer) -> None:
+    ran = run(*DUEL, server.model)
+    assert (ran.code, ran.err) == (0, ""), ran.err
+    seats = ["debater_a", "debater_b"] * 5 + ["judge"]
+    assert [(turn["position"], turn["seat"]) for turn in ran.turns] == list(zip(POSITIONS, seats, strict=True))
+    last = ran.events[-1]
+    assert (last["type"], last["stop_reason"]) == ("debate_finished", "max_rounds")
+    expected = {**VERDICT, "winner": "a", "fallback": False, "stance_a": "pro", "stance_b": "con"}
+    assert {key: last["outcome"][key] for key in expected} == expected
+    assert len(server.requests) == 11
+
+
+@pytest.mark.parametrize("after_words", [0, 3], ids=["before its first word", "in mid-stream"])
+def test_a_killed_debate_goes_on_at_once_without_losing_or_doubling_a_turn(
+    server: ModelServer, after_words: int
+) -> None:
+    server.pause_in(5, after_words=after_words)
+    with started(*DUEL, server.model) as process:
+        before = events_until(process, "turn_finished", 4)
+        server.wait_until_paused()
+        process.kill()
+        process.wait()
+    server.go_on()
+    ran = run("debate", "--resume", before[0]["debate"], "--json")
+    assert (ran.code, ran.err) == (0, ""), ran.err
+    assert [turn["position"] for turn in ran.turns] == POSITIONS
+    assert ran.turns[:4] == [event for event in before if event["type"] == "turn_finished"]
+    assert len(server.requests) == 11 + 1
+    assert server.requests[4] == server.requests[5]
+
+
+def test_the_first_interrupt_stops_after_the_current_turn(server: ModelServer) -> None:
+    server.pause_in(3)
+    with started(*DUEL, server.model) as process:
+        before = events_until(process, "turn_finished", 2)
+        server.wait_until_paused()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr
+        assert process.stderr.readline() == "stopping after this turn, Ctrl-C again leaves at once\n"
+        debate_id = before[0]["debate"]
+        assert run("stop", debate_id).out == f"{debate_id} stops after the step in progress\n"
+        server.go_on()
+        ran = finish(process, before)
+    assert ran.code == 0
+    assert ran.err == f"\nStopped: a person stopped it. Go on with:\nmoot debate --resume {debate_id}\n"
+    assert [turn["position"] for turn in ran.turns] == [0, 1, 2]
+    assert ran.events[-1]["type"] == "debate_stopped"
+    resumed = run("debate", "--resume", debate_id, "--json")
+    assert [turn["position"] for turn in resumed.turns] == POSITIONS
+    assert resumed.turns[:3] == ran.turns
+    assert len(server.requests) == 11
+
+
+def test_the_second_interrupt_leaves_at_once_and_the_debate_can_be_resumed(server: ModelServer) -> None:
+    server.pause_in(3)
+    with started(*DUEL, server.model) as process:
+        before = events_until(process, "turn_finished", 2)
+        server.wait_until_paused()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        ran = finish(process, before)
+    server.go_on()
+    debate_id = before[0]["debate"]
+    assert (ran.code, ran.err) == (
+        130,
+        f"moot: {debate_id} was left; go on with: moot debate --resume {debate_id}\n",
+    )
+    assert run("show", debate_id).out.endswith(f"\n{debate_id} is stopped: the run was interrupted\n")
+    assert [turn["position"] for turn in run("debate", "--resume", debate_id, "--json").turns] == POSITIONS
+
+
+def test_a_running_debate_cannot_be_resumed_by_another_process(server: ModelServer) -> None:
+    server.pause_in(2)
+    with started(*DUEL, server.model) as process:
+        before = events_until(process, "turn_finished")
+        server.wait_until_paused()
+        other = run("debate", "--resume", before[0]["debate"], "--json")
+        server.go_on()
+        ran = finish(process, before)
+    assert (other.code, other.out) == (1, "")
+    assert re.fullmatch(rf"moot: {before[0]['debate']} is being run by .*\n", other.err)
+    assert [turn["position"] for turn in ran.turns] == POSITIONS
+    assert len(server.requests) == 11
+
+
+def test_another_process_can_stop_a_debate(server: ModelServer) -> None:
+    server.pause_in(2)
+    with started(*DUEL, server.model) as process:
+        before = events_until(process, "turn_finished")
+        server.wait_until_paused()
+        stop = run("stop", before[0]["debate"])
+        server.go_on()
+        ran = finish(process, before)
+    assert (stop.code, stop.out) == (0, f"{before[0]['debate']} stops after the step in progress\n")
+    assert (ran.code, ran.events[-1]["type"], len(ran.turns)) == (0, "debate_stopped", 2)
+    again = run("stop", before[0]["debate"])
+    assert (again.code, again.out) == (0, f"{before[0]['debate']} is stopped\n")
+
+
+def test_another_process_can_have_a_debate_concluded(server: ModelServer) -> None:
+    server.pause_in(3)
+    with started(*DUEL, server.model) as process:
+        before = events_until(process, "turn_finished", 2)
+        server.wait_until_paused()
+        conclude = run("conclude", before[0]["debate"])
+        server.go_on()
+        ran = finish(process, before)
+    debate_id = before[0]["debate"]
+    assert (conclude.code, conclude.out) == (0, f"{debate_id} goes on to its closing after the step in progress\n")
+    assert [turn["seat"] for turn in ran.turns] == ["debater_a", "debater_b", "debater_a", "human", "judge"]
+    assert (ran.code, ran.events[-1]["stop_reason"]) == (0, "concluded")
+    assert run("conclude", debate_id).out == f"{debate_id} is finished: nothing to conclude\n"
+
+
+def test_a_pipe_gets_plain_text(server: ModelServer) -> None:
+    server.replies = lambda request: (
+        json.dumps(VERDICT) if "response_format" in request else "It is so.\n\nFor one reason: " + "why not? " * 20
+    )
+    ran = run("debate", "Cats are better than dogs", "--max-rounds", "1", "--model", server.model)
+    speech = f"It is so.\n\nFor one reason: {'why not? ' * 20}".strip()
+    assert (ran.code, ran.err) == (0, ""), ran.err
+    assert (
+        ID.sub("DEB-ID", ran.out)
+        == f"""
+Cats are better than dogs
+duel DEB-ID · mock in every seat
+
+Debater A · argument · round 1
+{speech}
+
+Debater B · argument · round 1
+{speech}
+
+(all rounds were played)
+
+Judge · verdict
+The first side was clearer.
+
+Debater A (pro) wins, 8 : 5
+
+           stance  score
+Debater A  pro     8
+Debater B  con     5
+
+! one model, {server.model}, spoke in every seat
+Ended because all rounds were played.
+
+moot show DEB-ID shows it again.
+"""
+    )
+
+
+def test_a_finished_debate_can_be_listed_and_shown(server: ModelServer) -> None:
+    long = "Is it " + "very " * 40 + "late?"
+    first = run("debate", long, "--max-rounds", "1", "--model", server.model)
+    second = run(*DUEL, server.model, "--max-rounds", "1")
+    ids = [ID.findall(first.out)[0], second.events[0]["debate"]]
+    listed = run("debate", "--list").out.splitlines()
+    assert listed[0].split() == ["id", "format", "status", "started", "topic"]
+    assert [(line[:12], line[14:30], line[50:]) for line in listed[1:]] == [
+        (ids[1], "duel    finished", "Cats are better than dogs"),
+        (ids[0], "duel    finished", long),
+    ]
+    topics = [json.loads(line)["topic"] for line in run("debate", "--list", "--json").out.splitlines()]
+    assert topics == ["Cats are better than dogs", long]
+    shown = first.out.replace("\n(all rounds were played)\n", "").replace(f"\nmoot show {ids[0]} shows it again.\n", "")
+    assert run("show", ids[0]).out == shown
+    assert run("debate", "--resume", ids[0]).out == shown
+    assert json.loads(run("show", ids[1], "--json").out) == second.events[-1]["trace"]
+
+
+def test_without_debates_the_list_says_how_to_start_one() -> None:
+    assert run("debate", "--list").out == 'No debates yet. Start one: moot debate "Cats are better than dogs"\n'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["debate"], 2, "nothing to debate: give a QUESTION, --resume ID or --list .*"),
+        (["debate", "  "], 2, "the topic is empty: write the question to debate"),
+        (["debate", "x", "--resume", "DEB-x"], 2, "give either a QUESTION or --resume ID, not both"),
+        (["debate", "x", "--model", "deepseek:x"], 2, "deepseek needs a key: set DEEPSEEK_API_KEY, or .*"),
+        (["debate", "x", "--model", "nobody:x"], 2, "no provider in 'nobody:x': write PROVIDER:MODEL with one .*"),
+        (["debate", "x", "--set", "judge"], 2, "'judge' is not of the form KEY=VALUE"),
+        (["debate", "x", "--set", "size=3"], 2, "duel settings: size: .*; known: judge, .*"),
+        (["debate", "x", "--max-rounds", "0"], 2, "duel settings: max_rounds: .* greater than or equal to 1.*"),
+        (["debate", "x", "--max-rounds", "few"], 2, "Invalid value for '--max-rounds': .*; see: moot --help"),
+        (["debate", "x", "--model-for", "jury=local:smollm2"], 2, "duel has no seat 'jury'; its seats: .*"),
+        (["debate", "x", "--format", "dule"], 1, "no format named 'dule'; known: .*duel.*"),
+        (["debate", "--resume", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
+        (["show", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
+        (["stop", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
+        (["conclude", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
+        (["debate", "--colour"], 2, "No such option: --colour.*; see: moot --help"),
+        (["discuss"], 2, "No such command 'discuss'; see: moot --help"),
+        (["show"], 2, "Missing argument 'ID'; see: moot --help"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_every_error_is_one_line_that_says_what_to_do(arguments: list[str], code: int, said: str) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert re.fullmatch(f"moot: {said}\n", ran.err), ran.err
+
+
+def test_a_server_that_is_not_there_is_told_within_moments() -> None:
+    ran = run("debate", "x", "--model", "http://127.0.0.1:9/v1#m", "--json")
+    debate_id = ran.events[0]["debate"]
+    assert ran.code == 1
+    assert ran.err == (
+        f"moot: {debate_id} failed: cannot reach http://127.0.0.1:9/v1: is the server running?; "
+        f"go on with: moot debate --resume {debate_id}\n"
+    )
+    assert run("show", debate_id).out.splitlines()[-1] == (
+        f"{debate_id} is failed: cannot reach http://127.0.0.1:9/v1: is the server running?"
+    )
+
+
+def test_a_wrong_key_is_told_with_the_variable_to_check(server: ModelServer) -> None:
+    server.refusal = (401, "no")
+    ran = run("debate", "x", env={"DEEPSEEK_API_KEY": "sk-wrong", "DEEPSEEK_BASE_URL": server.url})
+    assert ran.code == 1
+    assert re.fullmatch(
+        r"moot: (DEB-\w+) failed: deepseek refused the key: check DEEPSEEK_API_KEY; go on with: .* --resume \1\n",
+        ran.err,
+    )
+    assert len(server.requests) == 1
+
+
+def test_broken_settings_are_one_line() -> None:
+    Path("moot.yaml").write_text("modle: local:smollm2\n")
+    ran = run("debate", "x")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("moot: settings (MOOT_* or moot.yaml): modle: ")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["debate", "show", "list"])
+def test_a_reader_who_leaves_early_sees_no_traceback(server: ModelServer, command: str) -> None:
+    debate_id = ID.findall(run("debate", "x", "--max-rounds", "1", "--model", server.model).out)[0]
+    arguments = {
+        "debate": ["debate", "x", "--model", server.model],
+        "show": ["show", debate_id],
+        "list": ["debate", "--list"],
+    }[command]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True) as process:
+        os.close(writing)
+        _, err = process.communicate()
+    assert process.returncode != 0
+    assert re.fullmatch(r"(moot: DEB-\w+ was left; go on with: .*\n)?", err), err
+
+
+def test_help_is_shown_without_the_heavy_imports() -> None:
+    script = (
+        "import sys, moot.cli\n"
+        "try: moot.cli.main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'aiohttp', 'pydantic', 'rich', 'uvloop', 'jinja2', 'asyncpg'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: moot [OPTIONS] COMMAND")
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_moot_alone_shows_its_help() -> None:
+    ran, help = run(), run("--help")
+    assert ran == help
+    assert ran.code == 0
+
+
+def test_keys_stay_out_of_outputs_errors_and_the_database(server: ModelServer, tmp_path: Path) -> None:
+    key = "sk-sentinel-0123456789"
+    env = {"DEEPSEEK_API_KEY": key, "DEEPSEEK_BASE_URL": server.url, "MOOT_DATABASE_URL": f"sqlite:///{tmp_path}/d.db"}
+
+    good = run("debate", "x", "--max-rounds", "1", "--json", env=env)
+    assert good.code == 0
+    assert set(server.keys) == {f"Bearer {key}"}
+    bad = []
+    for status in (400, 401, 404):
+        server.refusal = (status, f"You sent the key {key}")
+        bad.append(run("debate", "x", env=env))
+    assert [ran.code for ran in bad] == [1, 1, 1]
+    others = [run(*words, env=env) for words in (["models"], ["doctor"], ["show", good.events[0]["debate"]])]
+    said = "".join(ran.out + ran.err for ran in (good, *bad, *others))
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert key not in said
+    assert key.encode() not in kept
+
+
+def test_control_characters_of_a_model_never_reach_a_pipe_raw(server: ModelServer) -> None:
+    evil = "one \x1b[2J\x1b]0;owned\x07 two \u202e\x9b31m three \x08\x7f end"
+    server.replies = lambda request: json.dumps({**VERDICT, "summary": evil}) if "response_format" in request else evil
+    ran = run("debate", "Is \x1b[31m red?", "--max-rounds", "1", "--model", server.model)
+    shown = run("show", ID.findall(ran.out)[0])
+    listed = run("debate", "--list")
+    text = ran.out + shown.out + listed.out + ran.err
+    assert re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text) == []
+    assert "one \ufffd[2J\ufffd]0;owned\ufffd two \ufffd\ufffd31m three \ufffd\ufffd end" in text
+
+
+def test_every_seat_can_have_its_own_model(server: ModelServer) -> None:
+    ran = run(*DUEL, server.model, "--model-for", f"judge={server.url}#wise", "--max-rounds", "1")
+    assert [request["model"] for request in server.requests] == ["mock", "mock", "wise"]
+    assert ran.events[-1]["outcome"]["caveats"] == []
+
+
+def test_a_debate_that_the_server_broke_off_can_be_resumed(server: ModelServer) -> None:
+    healthy = True
+
+    def replies(request: dict[str, object]) -> str:
+        if not healthy:
+            raise ConnectionError
+        return speech_or_verdict(request)
+
+    server.replies = replies
+    server.pause_in(3, after_words=0)
+    with started(*DUEL, server.model, "--max-rounds", "2") as process:
+        before = events_until(process, "turn_finished", 2)
+        server.wait_until_paused()
+        healthy = False
+        server.go_on()
+        failed = finish(process, before)
+    healthy = True
+    assert len(failed.turns) == 3
+    assert failed.code == 1
+    resumed = run("debate", "--resume", before[0]["debate"], "--json")
+    assert resumed.turns[:3] == failed.turns
+    assert [turn["position"] for turn in resumed.turns] == [0, 1, 2, 3, 4]
