@@ -359,3 +359,58 @@ def test_a_debate_that_the_server_broke_off_can_be_resumed(server: ModelServer) 
     resumed = run("debate", "--resume", before[0]["debate"], "--json")
     assert resumed.turns[:3] == failed.turns
     assert [turn["position"] for turn in resumed.turns] == [0, 1, 2, 3, 4]
+
+
+def said(events: list[dict[str, object]]) -> list[object]:
+    """What readers saw, without what differs from one debate to the next."""
+    return [
+        (event["type"], event["seat"], event["position"], event.get("text"), event.get("content"), event.get("data"))
+        for event in events
+        if event["type"] in ("turn_chunk", "turn_finished")
+    ]
+
+
+def test_a_recorded_debate_replays_chunk_for_chunk_with_the_server_gone(tmp_path: Path) -> None:
+    tape = str(tmp_path / "calls.jsonl")
+    with ModelServer().running() as server:
+        recorded = run(*DUEL, server.model, "--max-rounds", "2", "--record", tape)
+        model = server.model
+    replayed = run(*DUEL, model, "--max-rounds", "2", "--replay", tape)
+    assert (recorded.code, replayed.code, replayed.err) == (0, 0, "")
+    assert said(replayed.events) == said(recorded.events)
+    unnamed = run("debate", "Cats are better than dogs", "--json", "--max-rounds", "2", "--replay", tape, "--timing")
+    assert said(unnamed.events) == said(recorded.events)
+
+
+def test_a_call_that_was_not_recorded_fails_with_the_first_difference(server: ModelServer, tmp_path: Path) -> None:
+    tape = str(tmp_path / "calls.jsonl")
+    run(*DUEL, server.model, "--max-rounds", "1", "--record", tape)
+    ran = run("debate", "Cats are better than cows", "--model", server.model, "--max-rounds", "1", "--replay", tape)
+    assert ran.code == 1
+    assert len(ran.err.splitlines()) == 1
+    assert "differs from the closest recorded call at character" in ran.err
+    assert run(*DUEL, server.model, "--record", tape).err == (
+        f"moot: {tape} exists and is not overwritten: replay it, or delete it to record anew\n"
+    )
+    both = run(*DUEL, server.model, "--record", tape, "--replay", tape)
+    assert (both.code, both.err) == (2, "moot: give either --record or --replay, not both\n")
+
+
+def test_an_estimate_calls_no_model_and_needs_no_key(server: ModelServer) -> None:
+    question = ("debate", "Cats are better than dogs", "--estimate")
+    unknown = json.loads(run(*question, "--model", server.model, "--json").out)
+    assert {name: usage["cost"] for name, usage in unknown.items()} == {"most": None, "typical": None}
+    lines = run(*question, "--model", "deepseek:deepseek-chat").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["calls", "at", "typically"]
+    assert re.search(r"6,400 +\$0\.\d{4}$", lines[1])
+    assert server.requests == []
+    assert run("debate", "--list").out == 'No debates yet. Start one: moot debate "Cats are better than dogs"\n'
+
+
+def test_a_price_of_the_users_own_shows_what_a_debate_cost(server: ModelServer, tmp_path: Path) -> None:
+    price = f"prices:\n  '{server.model}': {{input: 1, output: 1000}}\n"
+    (tmp_path / "moot.yaml").write_text(price)
+    ran = run("debate", "Cats are better than dogs", "--model", server.model, "--max-rounds", "1")
+    assert re.search(r"3 calls · .* tokens in, 0 of them cached · .* out · \$0\.\d{4}\n", ran.out)
+    limited = run(*DUEL, server.model, "--set", "max_cost=0.03")
+    assert limited.events[-1]["stop_reason"] == "max_cost"

@@ -51,7 +51,10 @@ class App:
 
     async def create(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Record:
         """Store a new debate with an empty transcript; its seats keep the models chosen now."""
-        return await self.store.create(await self._draft(format, topic, settings or {}))
+        record = await self._draft(format, topic, settings or {})
+        for seat in record.seats.values():
+            self.models.check(seat.model)
+        return await self.store.create(record)
 
     async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
         """What such a debate would cost, at most and typically; calls no model."""
@@ -174,10 +177,8 @@ class App:
                 raise InvalidInput(f"max_cost needs a price for {model}: add it under `prices` in moot.yaml")
 
     async def _seat_settings(self, settings: Settings, seat: Seat) -> SeatSettings:
-        model = (await self.choose_model(seat, settings)).name
-        self.models.check(model)
         return SeatSettings(
-            model,
+            (await self.choose_model(seat, settings)).name,
             settings.temperatures.get(seat.name, seat.temperature),
             settings.max_tokens.get(seat.name, seat.max_tokens),
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Coroutine
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -48,6 +49,10 @@ def debate(
     model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
     model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
     set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and call no model.")] = False,
+    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
+    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,
+    timing: Annotated[bool, typer.Option("--timing", help="Replay at the recorded pace.")] = False,
     resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on with a debate.")] = None,
     list: Annotated[bool, typer.Option("--list", help="Show the latest debates.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
@@ -57,11 +62,12 @@ def debate(
 
     if list:
         _run(commands.list_debates(as_json))
-    elif resume:
-        _run(commands.resume(resume, question, as_json))
-    else:
-        options = {"max_rounds": max_rounds, "stance_a": stance_a, "model": model}
-        _run(commands.debate(question, format, options, model_for or [], set or [], as_json))
+    tape = commands.Tape(record, replay, timing)
+    if resume:
+        _run(commands.resume(resume, question, tape, as_json))
+    options = {"max_rounds": max_rounds, "stance_a": stance_a, "model": model}
+    asked = commands.Asked(question, format, options, model_for or [], set or [])
+    _run(commands.estimate(asked, as_json) if estimate else commands.debate(asked, tape, as_json))
 
 
 @cli.command()
@@ -104,7 +110,7 @@ def doctor() -> None:
     _run(commands.doctor())
 
 
-def _run(command: Coroutine[None, None, Exit]) -> None:
+def _run(command: Coroutine[None, None, Exit]) -> NoReturn:
     from moot.commands import run_command
 
     raise typer.Exit(run_command(command))

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import closing, suppress
 from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 from pydantic import JsonValue
@@ -23,6 +25,7 @@ from moot.errors import InvalidInput, MootError
 from moot.events import DebateStarted, Event, turn_finished
 from moot.export.trace import trace
 from moot.formats import find
+from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import AnyFormat, Record, Status, span_seconds
 from moot.screen import printable
@@ -40,6 +43,8 @@ from moot.terminal import (
     outcome_view,
     print_table,
     reason_text,
+    usage_cells,
+    usage_text,
 )
 
 TINY = (
@@ -73,29 +78,65 @@ def run_command(command: Coroutine[None, None, Exit]) -> Exit:
         return Exit.INTERRUPTED
 
 
-async def debate(
-    question: str | None,
-    format: str,
-    options: Mapping[str, JsonValue],
-    model_for: Sequence[str],
-    set: Sequence[str],
-    as_json: bool,
-) -> Exit:
-    if question is None:
-        raise InvalidInput("nothing to debate: give a QUESTION, --resume ID or --list (moot debate --help)")
-    chosen: dict[str, JsonValue] = {name: value for name, value in options.items() if value is not None}
-    chosen |= dict(_key_value(text) for text in set)
-    if model_for:
-        chosen["models"] = dict(map(_pair, model_for))
-    async with build(settings.load()) as app:
-        record = await app.create(format, question, chosen)
+class Asked(NamedTuple):
+    """A debate as the command line describes it."""
+
+    question: str | None
+    format: str
+    options: Mapping[str, JsonValue]
+    model_for: Sequence[str]
+    set: Sequence[str]
+
+    def topic(self) -> str:
+        if self.question is None:
+            raise InvalidInput("nothing to debate: give a QUESTION, --resume ID or --list (moot debate --help)")
+        return self.question
+
+    def settings(self) -> dict[str, JsonValue]:
+        chosen: dict[str, JsonValue] = {name: value for name, value in self.options.items() if value is not None}
+        chosen |= dict(_key_value(text) for text in self.set)
+        if self.model_for:
+            chosen["models"] = dict(map(_pair, self.model_for))
+        return chosen
+
+
+class Tape(NamedTuple):
+    """Where model calls are recorded to, or replayed from."""
+
+    record: Path | None
+    replay: Path | None
+    timing: bool
+
+    def open(self) -> Recorder | Recording | None:
+        if self.record and self.replay:
+            raise InvalidInput("give either --record or --replay, not both")
+        if self.record:
+            return Recorder(self.record)
+        return Recording.load(self.replay, timing=self.timing) if self.replay else None
+
+
+async def debate(asked: Asked, tape: Tape, as_json: bool) -> Exit:
+    topic, chosen = asked.topic(), asked.settings()
+    async with build(settings.load(), tape=tape.open()) as app:
+        record = await app.create(asked.format, topic, chosen)
         return await _watch(app, Stored(record, (), ()), as_json)
 
 
-async def resume(debate_id: str, question: str | None, as_json: bool) -> Exit:
+async def estimate(asked: Asked, as_json: bool) -> Exit:
+    async with build(settings.load()) as app:
+        most, typical = await app.estimate(asked.format, asked.topic(), asked.settings())
+    if as_json:
+        _print_json({"most": most, "typical": typical})
+        return Exit.DONE
+    rows = [(name, *usage_cells(usage)) for name, usage in (("at most", most), ("typically", typical))]
+    print_table(Console(), ("", "calls", "tokens in", "cached", "tokens out", "cost"), rows)
+    return Exit.DONE
+
+
+async def resume(debate_id: str, question: str | None, tape: Tape, as_json: bool) -> Exit:
     if question:
         raise InvalidInput("give either a QUESTION or --resume ID, not both")
-    async with build(settings.load()) as app:
+    async with build(settings.load(), tape=tape.open()) as app:
         stored = await app.load(debate_id)
         if stored.record.status == Status.FINISHED:
             return await _show(app, stored, as_json)
@@ -179,7 +220,7 @@ async def _watch(app: App, stored: Stored, as_json: bool) -> Exit:
         ending = await _run_interruptibly(app, stored, view)
     if ending is None:
         return _complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
-    return _conclude_view(record, format, ending, as_json)
+    return _conclude_view(await app.load(record.id), format, ending, as_json)
 
 
 async def _run_interruptibly(app: App, stored: Stored, view: View) -> Ending | None:
@@ -221,7 +262,8 @@ def _show_turns(view: View, stored: Stored) -> None:
         view.show(turn_finished(stored.record.id, turn))
 
 
-def _conclude_view(record: Record, format: AnyFormat, ending: Ending, as_json: bool) -> Exit:
+def _conclude_view(stored: Stored, format: AnyFormat, ending: Ending, as_json: bool) -> Exit:
+    record = stored.record
     again = f"moot debate --resume {record.id}"
     console = Console(stderr=as_json)
     match ending.status:
@@ -229,7 +271,7 @@ def _conclude_view(record: Record, format: AnyFormat, ending: Ending, as_json: b
             return _complain(f"{record.id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
         case Status.FINISHED if not as_json:
             _print_outcome(console, format, ending)
-            _remark(console, f"moot show {record.id} shows it again.")
+            _remark(console, f"{usage_text(stored.turns)}\nmoot show {record.id} shows it again.")
         case Status.STOPPED:
             _remark(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
         case Status.WAITING:
@@ -259,6 +301,7 @@ async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
         _say(console, f"\n! {format.title(failure.seat)}, an attempt failed: {failure.message}{kept}", "yellow")
     if record.outcome is not None:
         _print_outcome(console, format, Ending(record.status, record.stop_reason, record.outcome))
+        _remark(console, usage_text(stored.turns))
     else:
         reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
         _say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")

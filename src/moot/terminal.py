@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moot.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
-from moot.model import AnyFormat, Outcome, Record
+from moot.model import NO_USAGE, AnyFormat, Outcome, Record, Turn, Usage
 from moot.screen import Bottom, printable, wrap
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
@@ -342,3 +342,18 @@ def aligned(rows: Sequence[Sequence[str | Text]]) -> list[str]:
 
 def _live_text(text: str) -> str:
     return printable(text).replace("\t", "    ")
+
+
+def usage_cells(usage: Usage) -> tuple[str, ...]:
+    """Calls, tokens in, cached, out, and what it cost."""
+    cost = "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
+    counts = (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+    return (*(f"{count:,}" for count in counts), cost)
+
+
+def usage_text(turns: Iterable[Turn]) -> str:
+    usage = sum((turn.usage for turn in turns), NO_USAGE)
+    calls, sent, cached, written, cost = usage_cells(usage)
+    about = "about " if usage.estimated else ""
+    price = "the price is unknown" if usage.cost is None else cost
+    return f"{calls} calls · {about}{sent} tokens in, {cached} of them cached · {written} out · {price}"
