@@ -176,6 +176,7 @@ Debater B  con     5
 ! one model, {server.model}, spoke in every seat
 Ended because all rounds were played.
 
+3 calls · 30 tokens in · 102 out · the price is unknown
 moot show DEB-ID shows it again.
 """
     )
@@ -194,7 +195,7 @@ def test_a_finished_debate_can_be_listed_and_shown(server: ModelServer) -> None:
     ]
     topics = [json.loads(line)["topic"] for line in run("debate", "--list", "--json").out.splitlines()]
     assert topics == ["Cats are better than dogs", long]
-    shown = first.out.replace("\n(all rounds were played)\n", "").replace(f"\nmoot show {ids[0]} shows it again.\n", "")
+    shown = first.out.replace("\n(all rounds were played)\n", "").replace(f"moot show {ids[0]} shows it again.\n", "")
     assert run("show", ids[0]).out == shown
     assert run("debate", "--resume", ids[0]).out == shown
     assert json.loads(run("show", ids[1], "--json").out) == second.events[-1]["trace"]
@@ -411,6 +412,6 @@ def test_a_price_of_the_users_own_shows_what_a_debate_cost(server: ModelServer, 
     price = f"prices:\n  '{server.model}': {{input: 1, output: 1000}}\n"
     (tmp_path / "moot.yaml").write_text(price)
     ran = run("debate", "Cats are better than dogs", "--model", server.model, "--max-rounds", "1")
-    assert re.search(r"3 calls · .* tokens in, 0 of them cached · .* out · \$0\.\d{4}\n", ran.out)
+    assert re.search(r"3 calls · 30 tokens in · \d+ out · \$0\.\d{4}\n", ran.out)
     limited = run(*DUEL, server.model, "--set", "max_cost=0.03")
     assert limited.events[-1]["stop_reason"] == "max_cost"

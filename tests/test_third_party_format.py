@@ -115,6 +115,7 @@ autumn
 
 Ended because all rounds were played.
 
+3 calls · 30 tokens in · 13 out · the price is unknown
 moot show DEB-ID shows it again.
 """
     )

@@ -356,4 +356,5 @@ def usage_text(turns: Iterable[Turn]) -> str:
     calls, sent, cached, written, cost = usage_cells(usage)
     about = "about " if usage.estimated else ""
     price = "the price is unknown" if usage.cost is None else cost
-    return f"{calls} calls · {about}{sent} tokens in, {cached} of them cached · {written} out · {price}"
+    of_them = f", {cached} of them cached" if usage.cached_tokens else ""
+    return f"{calls} calls · {about}{sent} tokens in{of_them} · {written} out · {price}"
