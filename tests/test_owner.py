@@ -7,7 +7,7 @@ import sys
 
 from moot.owner import is_dead, this_process
 
-HERE = this_process().rpartition("/")[0]
+HERE = this_process().partition(" on ")[2]
 
 
 def test_this_process_is_not_dead() -> None:
@@ -17,24 +17,24 @@ def test_this_process_is_not_dead() -> None:
 def test_a_process_that_has_ended_is_dead() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
-    assert is_dead(f"{HERE}/{process.pid}")
+    assert is_dead(f"process {process.pid} on {HERE}")
 
 
 def test_a_killed_process_is_dead_before_its_parent_has_noticed() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert not is_dead(f"{HERE}/{process.pid}")
+        assert not is_dead(f"process {process.pid} on {HERE}")
         process.kill()
         assert process.stdout
         process.stdout.read()  # ends when the process does
-        while not is_dead(f"{HERE}/{process.pid}"):
+        while not is_dead(f"process {process.pid} on {HERE}"):
             assert process.returncode is None
 
 
 def test_nothing_is_known_of_processes_elsewhere() -> None:
-    assert not is_dead("otherhost/12345678/pid:[1]/999999")
+    assert not is_dead("process 999999 on otherhost (12345678, pid:[1])")
     assert not is_dead("somebody")
-    assert not is_dead(f"{HERE}/not-a-number")
+    assert not is_dead(f"process x on {HERE}")
 
 
 def test_a_process_of_somebody_else_is_not_dead() -> None:
-    assert not is_dead(f"{HERE}/1")
+    assert not is_dead(f"process 1 on {HERE}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -62,7 +63,8 @@ class Exit(IntEnum):
 
 
 def run_command(command: Coroutine[None, None, Exit]) -> Exit:
-    """Run a command to its exit code; an error is one line on stderr."""
+    """Run a command to its exit code; an error is one line on stderr, and what went wrong inside is in moot.log."""
+    _log_to_file()
     try:
         code = _event_loop()(command)
         sys.stdout.flush()
@@ -358,6 +360,13 @@ def _event_loop() -> Callable[[Coroutine[None, None, Exit]], Exit]:
     except ImportError:
         return asyncio.run
     return uvloop.run
+
+
+def _log_to_file() -> None:
+    folder = settings.data_folder()
+    with suppress(OSError):  # no place for a log is no reason not to work
+        folder.mkdir(parents=True, exist_ok=True)
+        logging.basicConfig(filename=folder / "moot.log", level=logging.WARNING, format="%(asctime)s %(message)s")
 
 
 def _print_json(value: object) -> None:

@@ -301,7 +301,8 @@ class Debate(Generic[S]):
         return limit is not None and spent is not None and spent + (last_round or 0.0) > limit
 
     def _output_left(self) -> int:
-        return self.settings.max_total_output_tokens - self.usage().output_tokens - self._reserve
+        written = sum(turn.usage.output_tokens for turn in self.transcript)
+        return self.settings.max_total_output_tokens - written - self._reserve
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,22 +11,22 @@ from pathlib import Path
 @functools.cache
 def _machine() -> str:
     """This machine since its last start, and the room in which its process numbers count."""
-    marks = [socket.gethostname()]
+    marks = []
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
         try:
             marks.append(os.readlink(path) if path.endswith("pid") else Path(path).read_text().strip()[:8])
         except OSError:
             continue
-    return "/".join(marks)
+    return f"{socket.gethostname()} ({', '.join(marks)})"
 
 
 def this_process() -> str:
-    return f"{_machine()}/{os.getpid()}"
+    return f"process {os.getpid()} on {_machine()}"
 
 
 def is_dead(owner: str) -> bool:
     """True only when it was a process of this machine and there is none alive with its number any more."""
-    machine, _, number = owner.rpartition("/")
+    number, _, machine = owner.removeprefix("process ").partition(" on ")
     if machine != _machine() or not number.isdigit():
         return False
     try:

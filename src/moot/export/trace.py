@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from moot.model import NO_USAGE, JsonObject, Limits, Record, Status, Turn, span_seconds
+from moot.model import NO_USAGE, JsonObject, Limits, Record, Status, Turn, Usage, span_seconds
 
 VERSION = 1
 
@@ -58,7 +58,7 @@ def turn_as_json(turn: Turn) -> dict[str, Any]:
         "round": turn.round,
         "content": turn.content,
         "data": turn.data,
-        "usage": asdict(turn.usage),
+        "usage": _tokens(turn.usage),
         "model": turn.model,
         "marks": list(turn.marks),
         "started_at": iso(turn.started_at),
@@ -94,7 +94,11 @@ def _usage(turns: Sequence[Turn]) -> dict[str, Any]:
         if turn.seat in by_seat:
             by_seat[turn.seat] += turn.usage
     total = sum(by_seat.values(), NO_USAGE)
-    return {**asdict(total), "by_seat": {seat: asdict(usage) for seat, usage in by_seat.items()}}
+    return {**_tokens(total), "by_seat": {seat: _tokens(usage) for seat, usage in by_seat.items()}}
+
+
+def _tokens(usage: Usage) -> dict[str, Any]:
+    return {field.name: getattr(usage, field.name) for field in fields(usage)}
 
 
 def _span_ms(turns: Sequence[Turn]) -> int:

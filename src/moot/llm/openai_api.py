@@ -58,21 +58,18 @@ class OpenAIClient:
 
 
 def _take(reply: Reply, chunk: Any) -> None:
+    """The path of every token."""
     if choices := chunk.get("choices"):
-        _take_choice(reply, choices[0])
+        choice = choices[0]
+        if reason := choice.get("finish_reason"):
+            reply.finish(str(reason))
+        if delta := choice.get("delta") or choice.get("message"):
+            if text := delta.get("content"):
+                reply.say(text)
+            if text := delta.get("reasoning_content") or delta.get("reasoning"):
+                reply.think(text)
     if usage := chunk.get("usage"):
         reply.counted = usage
-
-
-def _take_choice(reply: Reply, choice: Any) -> None:
-    if reason := choice.get("finish_reason"):
-        reply.finish(str(reason))
-    if not (delta := choice.get("delta") or choice.get("message")):
-        return
-    if text := delta.get("content"):
-        reply.say(text)
-    if text := delta.get("reasoning_content") or delta.get("reasoning"):
-        reply.think(text)
 
 
 def _count(usage: Any) -> Usage:

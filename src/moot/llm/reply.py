@@ -149,10 +149,13 @@ class Reply:
 
     def say(self, text: str) -> None:
         """The model's answer goes on; what it thinks aloud at the beginning, in tags, is no part of it."""
-        if self._part == "answer":
-            self._text.append(self._accept(text))
-        else:
+        if self._part != "answer":
             self._begin(text)
+        elif self.size + len(text) > self.limit or "\0" in text:
+            self._text.append(self._accept(text))
+        else:  # the path of every token
+            self.size += len(text)
+            self._text.append(text)
 
     def think(self, text: str) -> None:
         self._reasoning.append(self._accept(text))

@@ -147,7 +147,7 @@ def cannot_take(record: Record, now: float) -> MootError:
     if record.status is Status.FINISHED:
         return WrongStatus(f"{record.id} is finished; there is nothing left to run")
     left = max(0.0, (record.lease_until or now) - now)
-    owner = record.owner or "another process"
+    owner = (record.owner or "another process").partition(" (")[0]
     return Busy(f"{record.id} is being run by {owner}, whose lease lasts {left:.0f} s more; stop it there or wait")
 
 

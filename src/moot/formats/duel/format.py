@@ -34,7 +34,7 @@ Score = Annotated[
 
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B"}
 SIDES = tuple(TITLES)
-NAMES = ("Amber", "Cedar", "Coral", "Flint", "Hazel", "Indigo", "Maple", "Onyx", "Slate", "Teal")
+NAMES = ("Cedar", "Flint", "Maple", "Slate", "Teal")
 CLEAR_MARGIN = 1.0
 """Scores closer than this decide nothing."""
 STALE_ROUNDS = 2
