@@ -4,7 +4,8 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 .PHONY: demo test check bench clean
 
 demo: $(UV)
-	@$(UV) run --quiet --no-dev --extra local moot debate "Cats are better than dogs" --format duel --max-rounds 2
+	@$(UV) run --quiet --no-dev --extra local moot debate "Cats are better than dogs" --format duel --max-rounds 2 \
+		--set 'max_tokens={"debater_a": 250, "debater_b": 250}'
 
 test: $(UV)
 	$(UV) sync --quiet --all-extras

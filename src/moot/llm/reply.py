@@ -151,7 +151,7 @@ class Reply:
         """The model's answer goes on; what it thinks aloud at the beginning, in tags, is no part of it."""
         if self._part != "answer":
             self._begin(text)
-        elif self.size + len(text) > self.limit or "\0" in text:
+        elif not isinstance(text, str) or self.size + len(text) > self.limit or "\0" in text:
             self._text.append(self._accept(text))
         else:  # the path of every token
             self.size += len(text)
