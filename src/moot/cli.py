@@ -125,4 +125,8 @@ def main() -> None:
     except typer.TyperException as error:
         sys.stderr.write(f"moot: {error.format_message().rstrip('.')}; see: moot --help\n")
         code = 2
+    if "xllamacpp" in sys.modules:
+        from moot.llm.local import leave
+
+        leave(code or 0)
     sys.exit(code)

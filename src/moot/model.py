@@ -148,7 +148,7 @@ class Step:
     round: int | None = None
     answer: type[Answer] | None = None
     names: Mapping[str, str] | None = None
-    """Seat → the neutral name under which a blinded seat reads it."""
+    """Seat → the neutral name under which this step's seat knows it; whoever has none is not read."""
     variables: Mapping[str, object] = field(default_factory=dict)
     max_tokens: int | None = None
     """What the seat may write, known when the step is asked for; its prompt says so then and ever after."""
@@ -165,7 +165,7 @@ class Seat:
     temperature: float = 0.7
     player: Literal["model", "human", "library"] = "model"
     rules: str = "rules"
-    """Its system message. Seats with the same rules read each other; another gives a context of its own."""
+    """Its system message. Seats with the same rules read each other."""
 
 
 @dataclass(frozen=True, slots=True)

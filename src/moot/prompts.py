@@ -7,14 +7,14 @@ order, and last what this seat is to do now; so every call repeats most of an ea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import jinja2
 
-from moot.model import AnyFormat, Debate, Seat, Step, Turn
+from moot.model import AnyFormat, Debate, Step, Turn
 
 WORDS_PER_TOKEN = 0.45
 """How many words to ask for, per token of the cap: replies then end by themselves, well before it."""
@@ -57,7 +57,7 @@ class Prompts:
             if turn.seat == step.seat:
                 instruction = self._instruction(format, debate, asked, at)
                 messages.append(Message("user", "\n\n".join([*heard, instruction])))
-                messages.append(Message("assistant", turn.content))
+                messages.append(Message("assistant", _blinded(format, step, turn.content)))
                 heard = []
             elif _reads(format, step, turn):
                 heard.append(_speech(format, step, turn))
@@ -115,8 +115,9 @@ def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["shared", "per_seat"]:
-    """`shared` when one model fills all seats that read each other, or the seat reads alone."""
-    models = {debate.seats[seat.name].model for seat in _company(format, step)}
+    """`shared` when one model fills all seats of the step's group."""
+    group = format.seat(step.seat).group
+    models = {debate.seats[seat.name].model for seat in format.seats if seat.group == group}
     return "shared" if len(models) <= 1 else "per_seat"
 
 
@@ -140,11 +141,6 @@ def _without_first(message: Message, number: int) -> Message:
     return Message(message.role, message.content[:start] + LEFT_OUT + message.content[end:])
 
 
-def _company(format: AnyFormat, step: Step) -> Iterator[Seat]:
-    rules = format.seat(step.seat).rules
-    return (seat for seat in format.seats if seat.rules == rules and seat.player == "model")
-
-
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
     if step.names is not None:
         return turn.seat in step.names
@@ -153,11 +149,14 @@ def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
 
 
 def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:
-    """A turn as another seat reads it; a blinded one finds neutral names also where the speakers used titles."""
-    titles = {seat.name: seat.title for seat in format.seats}
-    text = data(turn.content)
-    for seat, neutral in (step.names or {}).items():
-        text = re.sub(rf"\b{re.escape(titles[seat])}\b", neutral, text)
-    name = step.names[turn.seat] if step.names else titles[turn.seat]
+    """A turn as another seat reads it."""
+    name = step.names[turn.seat] if step.names else format.title(turn.seat)
     round = f' round="{turn.round}"' if turn.round is not None else ""
-    return f'<turn by="{name}"{round}>\n{text}\n</turn>'
+    return f'<turn by="{name}"{round}>\n{data(_blinded(format, step, turn.content))}\n</turn>'
+
+
+def _blinded(format: AnyFormat, step: Step, text: str) -> str:
+    """Text with neutral names also where its writer used titles."""
+    for seat, neutral in (step.names or {}).items():
+        text = re.sub(rf"\b{re.escape(format.title(seat))}\b", neutral, text)
+    return text

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moot.model import Answer
-from moot.players.answer import AnswerStream, Unreadable, clean, parse, rename
+from moot.players.answer import AnswerStream, SpeechStream, Unreadable, clean, parse, rename
 
 TITLES = {"Amber": "Debater A", "Onyx": "Debater B"}
 
@@ -99,3 +99,30 @@ def test_cleaned_values_can_be_kept_by_every_database(value: object) -> None:
     assert "\\u0000" not in json.dumps(cleaned)
     json.dumps(cleaned, ensure_ascii=False).encode()
     assert clean(cleaned) == cleaned
+
+
+# A speech
+
+
+@given(st.lists(st.text(st.sampled_from("Cedar Slt,.\n")) | st.sampled_from(["Cedar", " Ced", "ar", "Slate's"])))
+@example(["C", "e", "d", "a", "r"])
+@example(["Ced", "arwood and Cedar"])
+def test_a_speech_is_shown_with_titles_however_it_is_cut(chunks: list[str]) -> None:
+    titles = {"Cedar": "Debater A", "Slate": "Debater B"}
+    shown: list[str] = []
+    stream = SpeechStream(titles, shown.append)
+    for chunk in chunks:
+        stream.feed(chunk)
+    stream.finish()
+    assert "".join(shown) == rename("".join(chunks), titles)
+
+
+def test_a_word_that_is_no_name_is_shown_at_once() -> None:
+    shown: list[str] = []
+    stream = SpeechStream({"Cedar": "Debater A"}, shown.append)
+    stream.feed("Hello")
+    assert shown == ["Hello"]
+    stream.feed(" Ced")
+    assert shown == ["Hello", " "]
+    stream.feed("ric")
+    assert shown == ["Hello", " ", "Cedric"]

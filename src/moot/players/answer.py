@@ -15,6 +15,37 @@ class Unreadable(ValueError):
     """A reply that is not the answer asked for; the message tells the model what is wrong."""
 
 
+class SpeechStream:
+    """Shows a speech as it arrives, with neutral names replaced by the seats' titles."""
+
+    def __init__(self, titles: Mapping[str, str], show: Callable[[str], None]) -> None:
+        self._titles = titles
+        self._show = show
+        self._held = ""
+        """A last word that may still grow into a name."""
+        self._inside = False
+        """The next letters go on with a word that is already shown, and so is no name."""
+
+    def feed(self, text: str) -> None:
+        text = self._held + text
+        start, cut = 0, len(text)
+        while self._inside and start < len(text) and _in_word(text[start]):
+            start += 1
+        while cut > start and _in_word(text[cut - 1]):
+            cut -= 1
+        if not any(name.startswith(text[cut:]) for name in self._titles):
+            cut = len(text)
+        self._held = text[cut:]
+        if cut:
+            self._inside = _in_word(text[cut - 1])
+            self._show(text[:start] + rename(text[start:cut], self._titles))
+
+    def finish(self) -> None:
+        """Show what was held back."""
+        if self._held:
+            self._show(rename(self._held, self._titles))
+
+
 class AnswerStream:
     """Shows one field's text as its JSON arrives, with neutral names replaced by the seats' titles."""
 
@@ -86,6 +117,10 @@ def clean(value: JsonValue) -> JsonValue:
     if isinstance(value, dict):
         return {str(clean(key)): clean(item) for key, item in value.items()}
     return value
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
 
 
 def _settled(text: str) -> str:

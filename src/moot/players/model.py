@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -23,7 +23,7 @@ from moot.errors import (
 )
 from moot.llm.client import Client, Completion, Connection, Request, Schema
 from moot.model import NO_USAGE, Answer, AnyFormat, Debate, JsonObject, Step
-from moot.players.answer import AnswerStream, Unreadable, parse
+from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename
 from moot.prompts import Message, Prompts, shortened
 
 RETRIES = 5
@@ -47,10 +47,10 @@ class ModelPlayer:
         name = debate.seats[step.seat].model
         connection = await self._connect(name)
         request = self._request(debate, step, connection.model)
+        titles = {neutral: self._format.title(seat) for seat, neutral in (step.names or {}).items()}
         if step.answer is None:
-            completion = await self._call(connection.client, request, voice, lambda: voice.say)
-            return _reply(completion.text.strip(), None, name, [completion])
-        return await self._structured(connection.client, request, step, step.answer, name, voice)
+            return await self._speech(connection.client, request, titles, name, voice)
+        return await self._structured(connection.client, request, titles, step.answer, name, voice)
 
     def _request(self, debate: Debate[Any], step: Step, model: str) -> Request:
         return Request(
@@ -94,11 +94,24 @@ class ModelPlayer:
                     await voice.start_over(error)
             await self._sleep(delay)
 
+    async def _speech(
+        self, client: Client, request: Request, titles: Mapping[str, str], name: str, voice: Voice
+    ) -> Reply:
+        stream = SpeechStream(titles, voice.say)
+
+        def listener() -> Callable[[str], None]:
+            nonlocal stream
+            stream = SpeechStream(titles, voice.say)
+            return stream.feed
+
+        completion = await self._call(client, request, voice, listener)
+        stream.finish()
+        return _reply(rename(completion.text, titles).strip(), None, name, [completion])
+
     async def _structured(
-        self, client: Client, request: Request, step: Step, answer: type[Answer], name: str, voice: Voice
+        self, client: Client, request: Request, titles: Mapping[str, str], answer: type[Answer], name: str, voice: Voice
     ) -> Reply:
         """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
-        titles = {neutral: self._format.seat(seat).title for seat, neutral in (step.names or {}).items()}
         stream = AnswerStream(answer.shown, titles, voice.say)
 
         def listener() -> Callable[[str], None]:

@@ -1,6 +1,7 @@
 """The duel: Debater A and Debater B argue pro and con, round after round, and a judge scores them.
 
-The judge reads the sides under neutral names in a context of its own; the winner follows from the scores.
+All three know the sides by neutral names, so that nobody favours a label, and read the same growing text, so that
+little of it is paid for twice. The winner follows from the scores.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
         speaking = (*SIDES, "judge") if s.judge == "each_round" else SIDES
         for round in debate.rounds(speaking, closing=["judge"]):
             for seat in SIDES:
-                yield from debate.ask(seat, "argument", round, stance=s.stances[seat], last=round == s.max_rounds)
+                stance, last = s.stances[seat], round == s.max_rounds
+                yield from debate.ask(seat, "argument", round, names=names, stance=stance, last=last)
             if s.judge == "each_round":
                 judged = yield from debate.ask("judge", "verdict", round, answer=ballot, names=names)
                 stale = stale + 1 if (judged.data or {}).get("no_new_substantive_arguments") else 0
@@ -172,7 +174,7 @@ DUEL = Format(
     settings=DuelSettings,
     seats=(
         *(Seat(side, title, "debater", max_tokens=600) for side, title in TITLES.items()),
-        Seat("judge", "Judge", "judge", max_tokens=400, temperature=0.2, rules="judge"),
+        Seat("judge", "Judge", "judge", max_tokens=400, temperature=0.2),
     ),
     outcome=Verdict,
     script=script,
