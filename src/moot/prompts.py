@@ -158,5 +158,6 @@ def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:
 def _blinded(format: AnyFormat, step: Step, text: str) -> str:
     """Text with neutral names also where its writer used titles."""
     for seat, neutral in (step.names or {}).items():
-        text = re.sub(rf"\b{re.escape(format.title(seat))}\b", neutral, text)
+        if (title := format.title(seat)) in text:
+            text = re.sub(rf"\b{re.escape(title)}\b", neutral, text)
     return text

@@ -101,7 +101,7 @@ def parse(text: str, answer: type[Answer]) -> Answer:
 
 
 def rename(text: str, titles: Mapping[str, str]) -> str:
-    if not titles:
+    if not any(name in text for name in titles):
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, titles))})\b", lambda match: titles[match[0]], text)
 
