@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,9 +12,10 @@ from pydantic import JsonValue
 from model_server import VERDICT, ModelServer
 from moot.app import App, build
 from moot.errors import InvalidInput, Unreachable
-from moot.llm.client import Message, Request
+from moot.llm.client import Completion, Message, Request
 from moot.llm.connect import Choice, Models
 from moot.llm.providers import ModelName, parse_name
+from moot.model import Usage
 from moot.players.model import retry_delay
 from moot.settings import AppSettings, ProviderSettings
 
@@ -178,3 +180,23 @@ async def test_only_a_server_that_was_ever_reached_is_waited_for() -> None:
     assert retry_delay(Unreachable("x", reached_before=False), 1, 0.0) == 0.5
     assert retry_delay(Unreachable("x", reached_before=False), 2, 0.0) is None
     assert retry_delay(Unreachable("x"), 4, 0.0) == 4.0
+
+
+async def test_calls_to_one_provider_keep_to_its_limit_over_all_debates_of_the_process() -> None:
+    running = most = 0
+
+    class Counting:
+        async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0)
+            running -= 1
+            return Completion("yes", "stop", Usage(calls=1))
+
+    own = {"deepseek": ProviderSettings(max_concurrent=2)}
+    process = Models({"DEEPSEEK_API_KEY": "k"}, own, clients={"deepseek": Counting()})
+    connections = [await process.connect(f"deepseek:{model}") for model in ("one", "two") * 5]
+    calls = (client.complete(Request(model, (), 5, 0.5), print) for client, model in connections)
+    assert [completion.text for completion in await asyncio.gather(*calls)] == ["yes"] * 10
+    assert most == 2
