@@ -28,7 +28,7 @@ from moot.store.store import Stored
 T = TypeVar("T")
 
 BUSY_SECONDS = 60
-READERS = 4
+READERS = 2
 ADVICE = {
     "SQLITE_FULL": "the disk is full; free some space, then resume the debate",
     "SQLITE_IOERR": "the disk is full or failing; check it, then resume the debate",
