@@ -53,6 +53,8 @@ class Settings(Limits):
     temperatures: dict[str, Temperature] = Field(default_factory=dict, description="seat → temperature")
     max_tokens: dict[str, Cap] = Field(default_factory=dict, description="seat → output cap of one step")
 
+    think: bool = Field(False, description="let models think before they answer; give them more max_tokens then")
+
     def model_for(self, seat: Seat) -> str | None:
         group: str | None = getattr(self, f"model_{seat.group}", None)
         return self.models.get(seat.name) or group or self.model

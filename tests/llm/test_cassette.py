@@ -96,6 +96,7 @@ async def test_a_recording_is_a_header_and_a_line_for_each_call(tmp_path: Path) 
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}],
         "max_tokens": 50,
         "temperature": 0.5,
+        "think": False,
     }
     assert [json.loads(line) for line in path.read_bytes().splitlines()] == [
         {"moot_recording": 1},

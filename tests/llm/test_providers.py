@@ -12,7 +12,7 @@ from moot.errors import InvalidInput
 from moot.llm.client import Request, Schema
 from moot.llm.connect import Choice, Models
 from moot.llm.providers import BUILT_IN, Provider
-from moot.model import Status
+from moot.model import JsonObject, Status
 from moot.settings import AppSettings
 from stage import sensible
 
@@ -80,6 +80,23 @@ async def test_exactly_this_is_sent(name: str, path: str, prose: Body, structure
         await models.close()
     same = {"model": name.partition(":")[2], "messages": MESSAGES, "stream": True}
     assert fake.bodies(path) == [{**same, **prose}, {**same, **prose, **structured}]
+
+
+async def test_a_debate_may_let_its_models_think() -> None:
+    def answer(body: Body) -> str:
+        schema = Schema("answer", body["format"]) if "format" in body else None
+        return sensible(Request(body["model"], tuple(map(str, body["messages"])), 1, 0, schema))  # type: ignore[arg-type]
+
+    async with chat_completions(answer) as deepseek, ollama(answer) as local:
+        environ = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": deepseek.url, "OLLAMA_HOST": local.url}
+        seats: JsonObject = {"debater_a": "deepseek:deepseek-chat", "debater_b": "ollama:q", "judge": "ollama:q"}
+        async with build(AppSettings(), environ) as app:
+            for think in (False, True):
+                record = await app.create("duel", "Tea?", {"models": seats, "max_rounds": 1, "think": think})
+                await app.run(record.id, lambda event: None)
+    sent = [body.get("thinking") for body in deepseek.bodies("/chat/completions")]
+    assert sent == [{"type": "disabled"}, None]
+    assert [body["think"] for body in local.bodies("/api/chat")] == [False, False, True, True]
 
 
 # --- where they are ---

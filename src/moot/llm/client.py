@@ -26,6 +26,8 @@ class Request:
     max_tokens: int
     temperature: float
     schema: Schema | None = None
+    think: bool = False
+    """Whether the model may think before it answers, where that can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)

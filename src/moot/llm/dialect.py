@@ -17,7 +17,8 @@ JSON_MODES: tuple[JsonMode, ...] = ("schema", "object", "none")
 """From the strictest to none at all."""
 
 _JSON_WORDS = ("response_format", "json_schema", "json_object", "schema", "json mode", "structured output", "grammar")
-_THINKING_FIELDS = ("thinking", "reasoning", "reasoning_effort", "chat_template_kwargs")
+THINKING_FIELDS = ("thinking", "reasoning", "reasoning_effort", "chat_template_kwargs")
+"""By these a server is told not to think; left out, it thinks as much as it does by itself."""
 _OTHER_FIELD = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
@@ -47,7 +48,8 @@ class Dialect:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif request.schema and self.json_mode == "object":
             body["response_format"] = {"type": "json_object"}
-        return {**body, **self.extra}
+        extra = {name: value for name, value in self.extra.items() if not (request.think and name in THINKING_FIELDS)}
+        return {**body, **extra}
 
     def without(self, complaint: str, request: Request) -> Dialect | None:
         """The dialect to try after this complaint; None when it names nothing that can be left out."""
@@ -85,5 +87,5 @@ def dropped_modes(first: JsonMode, now: JsonMode) -> tuple[str, ...]:
 
 def _names(complaint: str, field: str) -> bool:
     """Whether it is about this field, also in other words: "enable_thinking", "Reasoning is mandatory"."""
-    about = (field, "think", "reasoning") if field in _THINKING_FIELDS else (field,)
+    about = (field, "think", "reasoning") if field in THINKING_FIELDS else (field,)
     return any(word in complaint for word in about)

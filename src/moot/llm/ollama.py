@@ -37,7 +37,7 @@ class OllamaTakes:
     context: int = SMALLEST_CONTEXT
     json_mode: JsonMode = "schema"
     think: bool = True
-    """That it can be told not to think."""
+    """That it can be told whether to think."""
 
     def body(self, request: Request) -> JsonObject:
         body: JsonObject = {
@@ -53,7 +53,7 @@ class OllamaTakes:
             },
         }
         if self.think:
-            body["think"] = False
+            body["think"] = request.think
         if request.schema and self.json_mode != "none":
             body["format"] = request.schema.schema if self.json_mode == "schema" else "json"
         return body

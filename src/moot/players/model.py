@@ -59,6 +59,7 @@ class ModelPlayer:
             debate.output_cap(step.seat),
             debate.seats[step.seat].temperature,
             _schema(step.answer) if step.answer else None,
+            debate.settings.think,
         )
 
     async def _call(
