@@ -92,6 +92,9 @@ class ModelServer:
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if server.refusal:
+                self._whole(server.refusal[0], {"error": {"message": server.refusal[1]}})
+                return
             tags = {"models": [{"name": name} for name in server.models]}  # as Ollama lists them
             listed = {"data": [{"id": name} for name in server.models]}
             self._whole(200, tags if self.path == "/api/tags" else listed)

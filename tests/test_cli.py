@@ -415,3 +415,43 @@ def test_a_price_of_the_users_own_shows_what_a_debate_cost(server: ModelServer, 
     assert re.search(r"3 calls · 30 tokens in · \d+ out · \$0\.\d{4}\n", ran.out)
     limited = run(*DUEL, server.model, "--set", "max_cost=0.03")
     assert limited.events[-1]["stop_reason"] == "max_cost"
+
+
+def test_models_shows_who_is_ready_and_what_each_seat_would_use_and_why(server: ModelServer) -> None:
+    env = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": server.url, "DEEPSEEK_MODEL_JUDGE": "wise"}
+    ran = run("models", env=env)
+    assert ran.code == 0
+    rows = [re.split(r" {2,}", line) for line in ran.out.splitlines()]
+    assert ["deepseek", server.url, "ready", "mock"] in rows
+    assert ["openai", "https://api.openai.com/v1", "set OPENAI_API_KEY"] in rows
+    assert ["ollama", "http://127.0.0.1:9", "not running"] in rows
+    assert rows[-3:] == [
+        ["Debater A", "deepseek:deepseek-chat", "DEEPSEEK_API_KEY is set"],
+        ["Debater B", "deepseek:deepseek-chat", "DEEPSEEK_API_KEY is set"],
+        ["Judge", "deepseek:wise", "DEEPSEEK_MODEL_JUDGE is set"],
+    ]
+
+
+def test_doctor_finds_nothing_wrong_with_a_good_set_up(server: ModelServer, tmp_path: Path) -> None:
+    env = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": server.url}
+    ran = run("doctor", env=env)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        f"✓ Python {sys.version.split()[0]}",
+        "✓ settings (no moot.yaml: defaults and MOOT_* apply)",
+        f"✓ database sqlite:///{tmp_path}/data/moot/moot.db",
+        f"✓ deepseek at {server.url}",
+        "✓ model deepseek:deepseek-chat (DEEPSEEK_API_KEY is set)",
+    ]
+
+
+def test_doctor_says_what_to_do_about_a_wrong_key_and_a_broken_database(server: ModelServer, tmp_path: Path) -> None:
+    server.refusal = (401, "no such key")
+    env = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": server.url}
+    ran = run("doctor", env=env)
+    assert ran.code == 1
+    assert f"✗ deepseek at {server.url}\n    deepseek refused the key: check DEEPSEEK_API_KEY\n" in ran.out
+    (tmp_path / "notes.txt").write_text("no database " * 100)
+    ran = run("doctor", env={"MOOT_DATABASE_URL": f"sqlite:///{tmp_path}/notes.txt"})
+    assert ran.code == 1
+    assert re.search(r"✗ database sqlite:///\S+notes.txt\n    .*this file is no moot database", ran.out)

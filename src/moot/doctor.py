@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from moot import settings
 from moot.app import App, build
-from moot.errors import MootError
+from moot.errors import MootError, StoreError
 
 
 class Check(NamedTuple):
@@ -32,16 +32,22 @@ async def checks() -> AsyncIterator[Check]:
             yield Check(True, f"database {chosen.database_name}")
             async for check in _model_checks(app):
                 yield check
-    except MootError as error:
+    except StoreError as error:
         yield Check(False, f"database {chosen.database_name}", str(error))
+    except MootError as error:
+        yield Check(False, "settings", str(error))
 
 
 async def _model_checks(app: App) -> AsyncIterator[Check]:
     for name, provider in app.models.providers.items():
         if provider.key_env and app.models.configured(provider):
-            reached = await app.models.reachable(provider) is not None
-            advice = "" if reached else f"check {provider.key_env} and the network"
-            yield Check(reached, f"{name} at {app.models.address(provider)}", advice)
+            what = f"{name} at {app.models.address(provider)}"
+            try:
+                await app.models.list_models(provider)
+            except MootError as error:
+                yield Check(False, what, str(error))
+            else:
+                yield Check(True, what)
     seats = {seat for format in app.formats.values() for seat in format.seats if seat.player == "model"}
     for name, why in sorted({await app.choose_model(seat) for seat in seats}):
         try:

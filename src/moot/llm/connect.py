@@ -108,9 +108,12 @@ class Models:
     async def reachable(self, provider: Provider) -> tuple[str, ...] | None:
         """The provider's models; None when it cannot be asked."""
         try:
-            return await self._client(provider, PROBE).list_models()
+            return await self.list_models(provider)
         except ModelError:
             return None
+
+    async def list_models(self, provider: Provider) -> tuple[str, ...]:
+        return await self._client(provider, PROBE).list_models()
 
     def group_default(self, group: str) -> Choice | None:
         """A provider's own variable for a group of seats, such as DEEPSEEK_MODEL_JUDGE."""
