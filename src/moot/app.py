@@ -16,7 +16,7 @@ from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
 from moot.engine import Ending, Player, Sink, run_debate
-from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, StoreError
+from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, StoreError, faults
 from moot.estimate import Estimate, estimate
 from moot.events import Event
 from moot.llm.cassette import Recorder, Recording
@@ -162,8 +162,7 @@ class App:
                 {**self.settings.formats.get(format.name, {}), **settings}
             )
         except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-            raise InvalidInput(f"{format.name} settings: {faults}; known: {known}") from None
+            raise InvalidInput(f"{format.name} settings: {faults(error)}; known: {known}") from None
         seats = [seat.name for seat in format.seats]
         for field in (checked.models, checked.temperatures, checked.max_tokens):
             for seat in field:

@@ -26,6 +26,11 @@ MootError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 
 class MootError(Exception):
     code = "error"
@@ -129,3 +134,8 @@ class NotRecorded(Refused):
 
 class ContextTooSmall(Refused):
     code = "context_too_small"
+
+
+def faults(error: ValidationError) -> str:
+    """What pydantic found wrong, in one line: each field and what it should be."""
+    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'all'}: {fault['msg']}" for fault in error.errors())

@@ -8,10 +8,10 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from moot.engine import rehearse
+from moot.llm.reply import CHARACTERS_PER_TOKEN, estimated_tokens
 from moot.model import NO_USAGE, AnyFormat, Debate, Record, Step, Turn, Usage
 from moot.prompts import Message, Prompts
 
-CHARACTERS_PER_TOKEN = 4
 TYPICAL_SHARE = 0.6
 """How much of its cap a step usually writes."""
 
@@ -45,7 +45,7 @@ def _rehearsed(
         output = round(debate.output_cap(step.seat) * share)
         known = max((_common(text, earlier) for earlier in sent.get(seat.model, [])), default=0) if cached else 0
         sent.setdefault(seat.model, []).append(text)
-        usage = Usage(_tokens(len(text)), known // CHARACTERS_PER_TOKEN, 0, output, 0, 1, estimated=True)
+        usage = Usage(estimated_tokens(len(text)), known // CHARACTERS_PER_TOKEN, 0, output, 0, 1, estimated=True)
         usage = replace(usage, cost=price(seat.model, usage))
         data = step.answer.fallback().model_dump(mode="json") if step.answer else None
         content = "word " * (output * CHARACTERS_PER_TOKEN // 5)
@@ -57,10 +57,6 @@ def _rehearsed(
 
 def _text(messages: tuple[Message, ...]) -> str:
     return "\n".join(message.content for message in messages)
-
-
-def _tokens(characters: int) -> int:
-    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def _common(one: str, other: str) -> int:

@@ -166,8 +166,6 @@ class Seat:
     max_tokens: int
     temperature: float = 0.7
     player: Literal["model", "human", "library"] = "model"
-    rules: str = "rules"
-    """Its system message. Seats with the same rules read each other."""
 
 
 @dataclass(frozen=True, slots=True)

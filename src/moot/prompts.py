@@ -65,9 +65,8 @@ class Prompts:
         return (*messages, Message("user", "\n\n".join([*heard, now])))
 
     def _rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> Message:
-        seat = format.seat(step.seat)
         names = step.names or {}
-        return Message("system", self._render(format, seat.rules, topic=debate.topic, s=debate.settings, names=names))
+        return Message("system", self._render(format, "rules", topic=debate.topic, s=debate.settings, names=names))
 
     def _instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
         seat = format.seat(step.seat)
@@ -142,10 +141,8 @@ def _without_first(message: Message, number: int) -> Message:
 
 
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
-    if step.names is not None:
-        return turn.seat in step.names
-    rules = format.seat(step.seat).rules
-    return any(seat.name == turn.seat and seat.rules == rules for seat in format.seats)
+    known = step.names if step.names is not None else [seat.name for seat in format.seats]
+    return turn.seat in known
 
 
 def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:

@@ -15,7 +15,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
-from moot.errors import InvalidInput
+from moot.errors import InvalidInput, faults
 
 FILE = "moot.yaml"
 
@@ -79,8 +79,7 @@ def load(**overrides: object) -> AppSettings:
     try:
         return AppSettings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults}") from None
+        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error)}") from None
     except SettingsError as error:
         raise InvalidInput(f"settings (MOOT_*): {error}") from None
     except ValueError:

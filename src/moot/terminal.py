@@ -259,13 +259,13 @@ def reason_text(reason: str | None) -> str:
         "max_rounds": "all rounds were played",
         "max_runtime_seconds": "the time limit was reached",
         "max_total_output_tokens": "the limit of output tokens was reached",
-        "no_new_substantive_arguments": "nothing new was being said",
+        "max_cost": "the limit of cost was reached",
         "concluded": "a person asked for the conclusion",
         "stopped": "a person stopped it",
         "interrupted": "the run was interrupted",
         "completed": "everything was said",
     }
-    return texts.get(reason or "", reason or "–")
+    return texts.get(reason or "", (reason or "–").replace("_", " "))
 
 
 def short_model(name: str) -> str:

@@ -15,6 +15,7 @@ from moot.formats import load
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Completion, Request
 from moot.llm.connect import Models
+from moot.llm.server import prompt_characters
 from moot.model import AnyFormat, Failure, Record, Status, Turn, Usage
 from moot.prompts import Prompts
 from moot.settings import AppSettings, Price
@@ -194,8 +195,7 @@ class ScriptedModel:
             on_text(word)
         if fault:
             raise fault
-        prompt = sum(len(message.content) for message in request.messages)
-        return Completion(text, "stop", Usage(prompt // 5, 0, 0, len(words), 0, 1))
+        return Completion(text, "stop", Usage(prompt_characters(request) // 5, 0, 0, len(words), 0, 1))
 
 
 def scripted_app(

@@ -138,9 +138,9 @@ class Reply:
             if usage.output_tokens:
                 return usage
         return Usage(
-            input_tokens=_estimate(prompt_characters),
-            output_tokens=_estimate(self.size if not self.overlong else self.limit),
-            reasoning_tokens=_estimate(len(self.reasoning)),
+            input_tokens=estimated_tokens(prompt_characters),
+            output_tokens=estimated_tokens(self.size if not self.overlong else self.limit),
+            reasoning_tokens=estimated_tokens(len(self.reasoning)),
             calls=1,
             estimated=True,
         )
@@ -232,7 +232,7 @@ def count(value: Any) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def _estimate(characters: int) -> int:
+def estimated_tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 

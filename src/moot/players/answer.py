@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
+from moot.errors import faults
 from moot.model import Answer
 
 
@@ -21,10 +22,14 @@ class SpeechStream:
     def __init__(self, titles: Mapping[str, str], show: Callable[[str], None]) -> None:
         self._titles = titles
         self._show = show
+        self.restart()
+
+    def restart(self) -> Callable[[str], None]:
         self._held = ""
         """A last word that may still grow into a name."""
         self._inside = False
         """The next letters go on with a word that is already shown, and so is no name."""
+        return self.feed
 
     def feed(self, text: str) -> None:
         text = self._held + text
@@ -55,9 +60,10 @@ class AnswerStream:
         self._show = show
         self.restart()
 
-    def restart(self) -> None:
+    def restart(self) -> Callable[[str], None]:
         self._raw = ""
         self._shown = 0
+        return self.feed
 
     def feed(self, text: str) -> None:
         self._raw += text
@@ -96,8 +102,7 @@ def parse(text: str, answer: type[Answer]) -> Answer:
     try:
         return answer.model_validate(clean(value))
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, fault['loc'])) or 'the object'}: {fault['msg']}" for fault in error.errors()]
-        raise Unreadable("; ".join(faults)) from None
+        raise Unreadable(faults(error)) from None
 
 
 def rename(text: str, titles: Mapping[str, str]) -> str:
@@ -126,6 +131,6 @@ def _in_word(letter: str) -> bool:
 def _settled(text: str) -> str:
     """Without its last word, which may still grow into a name, and without space at its ends."""
     end = len(text)
-    while end and text[end - 1].isalnum():
+    while end and _in_word(text[end - 1]):
         end -= 1
     return text[:end].strip()

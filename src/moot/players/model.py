@@ -22,12 +22,12 @@ from moot.errors import (
     Unreachable,
 )
 from moot.llm.client import Client, Completion, Connection, Request, Schema
+from moot.llm.pace import LONGEST_PAUSE
 from moot.model import NO_USAGE, Answer, AnyFormat, Debate, JsonObject, Step
 from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename
 from moot.prompts import Message, Prompts, shortened
 
 RETRIES = 5
-LONGEST_WAIT_SECONDS = 120
 
 
 class ModelPlayer:
@@ -99,13 +99,7 @@ class ModelPlayer:
         self, client: Client, request: Request, titles: Mapping[str, str], name: str, voice: Voice
     ) -> Reply:
         stream = SpeechStream(titles, voice.say)
-
-        def listener() -> Callable[[str], None]:
-            nonlocal stream
-            stream = SpeechStream(titles, voice.say)
-            return stream.feed
-
-        completion = await self._call(client, request, voice, listener)
+        completion = await self._call(client, request, voice, stream.restart)
         stream.finish()
         return _reply(rename(completion.text, titles).strip(), None, name, [completion])
 
@@ -114,18 +108,13 @@ class ModelPlayer:
     ) -> Reply:
         """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
         stream = AnswerStream(answer.shown, titles, voice.say)
-
-        def listener() -> Callable[[str], None]:
-            stream.restart()
-            return stream.feed
-
-        first = await self._call(client, request, voice, listener)
+        first = await self._call(client, request, voice, stream.restart)
         try:
             return _answered(parse(first.text, answer), stream, name, [first])
         except Unreadable as fault:
             await voice.start_over(BadReply(f"{name}: {fault}", partial=first.text))
             request = _repair(request, first.text, str(fault))
-        second = await self._call(client, request, voice, listener)
+        second = await self._call(client, request, voice, stream.restart)
         try:
             return _answered(parse(second.text, answer), stream, name, [first, second], "repaired")
         except Unreadable as fault:
@@ -142,7 +131,7 @@ def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
         case Unreachable(reached_before=False):  # most likely a wrong address, or a server nobody has started
             return 0.5 if attempt == 1 else None
         case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
-            return seconds + jitter if attempt <= RETRIES and seconds <= LONGEST_WAIT_SECONDS else None
+            return seconds + jitter if attempt <= RETRIES and seconds <= LONGEST_PAUSE else None
         case RateLimited() | ServerFault() | Unreachable():
             return 0.5 * 2 ** (attempt - 1) * (1 + jitter) if attempt <= RETRIES else None
         case _:
