@@ -1,21 +1,26 @@
-"""A debate on a stage of its own: memory store, fake clock, scripted model. Every `run` is as good as a new process."""
+"""A debate on a stage of its own: memory store, fake clock, scripted model, a person who gives the usual answer.
+Every `run` is as good as a new process.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from moot.engine import Control, Ending, Player, run_debate
-from moot.errors import ModelError
+from moot.engine import Control, Ending, Player, Reply, Voice, run_debate
+from moot.errors import ModelError, WrongStatus
 from moot.events import Event, TurnChunk, encode
 from moot.formats.duel.format import DUEL, neutral_names
 from moot.llm.client import Connection, Request
-from moot.model import AnyFormat, Failure, Record, SeatSettings, Turn
+from moot.model import AnyFormat, Debate, Failure, Record, Said, SeatSettings, Step, Turn
+from moot.players.human import HumanPlayer
 from moot.players.model import ModelPlayer
 from moot.prompts import Prompts
 from moot.testing import MemoryStore, ScriptedModel
@@ -40,6 +45,48 @@ class Clock:
         self.at += seconds
 
 
+Answers = Callable[[Step], Said | None]
+
+
+def usual(step: Step) -> Said:
+    """What most people say: the first of the answers."""
+    assert step.question
+    action = step.question.actions[0]
+    return Said(action, "It is for a team of three." if action == "answer" else "")
+
+
+def silent(step: Step) -> None:
+    """A person who is not there."""
+
+
+class Person:
+    """Somebody who answers at once, or has answered before, or is not there."""
+
+    def __init__(self, store: MemoryStore, answers: Answers) -> None:
+        self._store = store
+        self._answers = answers
+
+    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+        if said := self._answers(step):
+            with suppress(WrongStatus):
+                await self._store.say(ID, replace(said, position=voice.position))
+        return await HumanPlayer(self._store.said).play(debate, step, voice)
+
+
+class Library:
+    """Finds the beginning of every source for everybody."""
+
+    def __init__(self) -> None:
+        self.asked: list[Step] = []
+
+    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+        self.asked.append(step)
+        texts: Any = step.variables["texts"]
+        queries: Any = step.variables["queries"]
+        found: list[JsonValue] = [{"tag": tag, "text": text[:60]} for tag, text in texts.items()]
+        return Reply("", {"passages": dict.fromkeys(queries, found)})
+
+
 class Stage:
     """One debate. Its clock moves a second with every word of the scripted model, and by every pause of a player."""
 
@@ -54,8 +101,11 @@ class Stage:
         faults: Mapping[int, ModelError] | None = None,
         player: Player | None = None,
         prompts: Prompts | None = None,
+        person: Answers = usual,
     ) -> None:
-        checked = format.settings.model_validate(settings or {})
+        patient = {"round_timeout_seconds": 1e6} if "round_timeout_seconds" in format.settings.model_fields else {}
+        settings = {**patient, **(settings or {})}  # a word takes a second here: no round is too long by itself
+        checked = format.settings.model_validate(settings)
         seats = {
             seat.name: SeatSettings(
                 (models or {}).get(seat.name, "scripted:model"),
@@ -63,13 +113,19 @@ class Stage:
                 checked.max_tokens.get(seat.name, seat.max_tokens),
             )
             for seat in format.seats
+            if seat.player == "model"
         }
         self.format = format
         self.clock = Clock()
         self.store = MemoryStore(self.clock)
         self.model: Any = ScriptedModel(replies or sensible, faults=faults, pace=self.clock.tick)
-        self.player = player or ModelPlayer(format, prompts or Prompts(), self._connect, self._sleep)
-        self.new = Record(ID, format.name, format.version, topic, dict(settings or {}), seats, 0.0)
+        self.library = Library()
+        self.players: dict[str, Player] = {
+            "model": player or ModelPlayer(format, prompts or Prompts(), self._connect, self._sleep),
+            "human": Person(self.store, person),
+            "library": self.library,
+        }
+        self.new = Record(ID, format.name, format.version, topic, settings, seats, 0.0)
         self.events: list[Event] = []
         self.slept: list[float] = []
 
@@ -82,13 +138,13 @@ class Stage:
         await self.open()
         before = (await self.store.load(ID)).record
         await self.store.release(ID, before.run)
-        record, turns, _ = await self.store.take(ID, "stage", lease_seconds=1e9)
+        record, turns, *_ = await self.store.take(ID, "stage", lease_seconds=1e9)
         return await run_debate(
             record,
             turns,
             self.format,
             store=store or self.store,
-            player_for=lambda seat: self.player,
+            player_for=lambda seat: self.players[self.format.seat(seat).player],
             sink=sink or self.events.append,
             now=self.clock,
         )
@@ -222,3 +278,71 @@ def judged(*verdicts: str) -> Callable[[Request], str]:
 def as_json(event: Event) -> dict[str, Any]:
     decoded: dict[str, Any] = json.loads(encode(event))
     return decoded
+
+
+# A panel
+
+FAST, CLEAR, SAFE = "Performance Advocate", "Operational Simplicity", "Security Advocate"
+ANALYSIS: dict[str, JsonValue] = {
+    "framing": "A cache has to be chosen. It depends on load.",
+    "domain": "architecture",
+    "constraints": ["must ship soon"],
+    "too_vague": False,
+    "question": "",
+    "debaters": 2,
+    "perspectives": [FAST, CLEAR],
+}
+GOES_ON: dict[str, JsonValue] = {"summary": "New points still come up.", "state": "new_ground", "decision": "continue"}
+SYNTHESIS: dict[str, JsonValue] = {
+    "recommendation": "Use Redis. It is fast enough.",
+    "tensions": ["speed against calm"],
+}
+_SPEAKER = re.compile(r"^You are (?:the )?(.+?)\.(?: |$)", re.MULTILINE)
+
+
+class Call(NamedTuple):
+    """What a seat of a panel is asked: for which kind of turn, under which name, and how often before."""
+
+    kind: str
+    name: str
+    number: int
+
+
+Part = str | Mapping[str, JsonValue] | Sequence[Any] | Callable[[Call], Any]
+
+
+class Panelists:
+    """A panel's seats: each kind of turn has a text, or several of which the last stays, or a function of the call."""
+
+    def __init__(self, **parts: Part) -> None:
+        self._parts: dict[str, Part] = {
+            "analysis": ANALYSIS,
+            "summary": lambda call: f"The moderator wants point {call.number} settled.",
+            "opening": new_words,
+            "rebuttal": lambda call: {"content": new_words(call), "responding_to": [f"{FAST}: speed"]},
+            "evaluation": GOES_ON,
+            "synthesis": SYNTHESIS,
+            **parts,
+        }
+        self.requests: list[Request] = []
+        self.calls: list[tuple[str, str]] = []
+
+    def __call__(self, request: Request) -> str:
+        self.requests.append(request)
+        instruction = request.messages[-1].content
+        name = (_SPEAKER.findall(instruction) or ["?"])[-1]
+        speech = "summary" if name == "moderator" else "opening"
+        kind = request.schema.name if request.schema else speech
+        self.calls.append((kind, name))
+        part = self._parts[kind]
+        if callable(part):
+            part = part(Call(kind, name, self.calls.count((kind, name))))
+        elif isinstance(part, list | tuple):
+            part = part[min(self.calls.count((kind, name)), len(part)) - 1]
+        return part if isinstance(part, str) else json.dumps(part)
+
+
+def new_words(call: Call) -> str:
+    """A sentence that nobody has said before."""
+    words = " ".join(f"word{zlib.crc32(repr((call, number)).encode())}" for number in range(20))
+    return f"{call.name} says {words}."

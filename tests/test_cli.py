@@ -16,7 +16,7 @@ import pytest
 from model_server import VERDICT, ModelServer, speech_or_verdict
 from program import COMMAND, events_until, finish, run, started
 
-DUEL = ("debate", "Cats are better than dogs", "--json", "--model")
+DUEL = ("debate", "Cats are better than dogs", "--format", "duel", "--json", "--model")
 POSITIONS = list(range(11))
 ID = re.compile(r"DEB-[a-z0-9]{8}")
 
@@ -147,7 +147,7 @@ def test_a_pipe_gets_plain_text(server: ModelServer) -> None:
     server.replies = lambda request: (
         json.dumps(VERDICT) if "response_format" in request else "It is so.\n\nFor one reason: " + "why not? " * 20
     )
-    ran = run("debate", "Cats are better than dogs", "--max-rounds", "1", "--model", server.model)
+    ran = run("debate", "Cats are better than dogs", "--format", "duel", "--max-rounds", "1", "--model", server.model)
     speech = f"It is so.\n\nFor one reason: {'why not? ' * 20}".strip()
     assert (ran.code, ran.err) == (0, ""), ran.err
     assert (
@@ -184,7 +184,7 @@ moot show DEB-ID shows it again.
 
 def test_a_finished_debate_can_be_listed_and_shown(server: ModelServer) -> None:
     long = "Is it " + "very " * 40 + "late?"
-    first = run("debate", long, "--max-rounds", "1", "--model", server.model)
+    first = run("debate", long, "--format", "duel", "--max-rounds", "1", "--model", server.model)
     second = run(*DUEL, server.model, "--max-rounds", "1")
     ids = [ID.findall(first.out)[0], second.events[0]["debate"]]
     listed = run("debate", "--list").out.splitlines()
@@ -214,10 +214,10 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (["debate", "x", "--model", "deepseek:x"], 2, "deepseek needs a key: set DEEPSEEK_API_KEY, or .*"),
         (["debate", "x", "--model", "nobody:x"], 2, "no provider in 'nobody:x': write PROVIDER:MODEL with one .*"),
         (["debate", "x", "--set", "judge"], 2, "'judge' is not of the form KEY=VALUE"),
-        (["debate", "x", "--set", "size=3"], 2, "duel settings: size: .*; known: judge, .*"),
-        (["debate", "x", "--max-rounds", "0"], 2, "duel settings: max_rounds: .* greater than or equal to 1.*"),
+        (["debate", "x", "--format", "duel", "--set", "size=3"], 2, "duel settings: size: .*; known: judge, .*"),
+        (["debate", "x", "--format", "duel", "--max-rounds", "0"], 2, "duel settings: max_rounds: .* greater than or equal to 1.*"),
         (["debate", "x", "--max-rounds", "few"], 2, "Invalid value for '--max-rounds': .*; see: moot --help"),
-        (["debate", "x", "--model-for", "jury=local:smollm2"], 2, "duel has no seat 'jury'; its seats: .*"),
+        (["debate", "x", "--format", "duel", "--model-for", "jury=local:smollm2"], 2, "duel has no seat 'jury'; its seats: .*"),
         (["debate", "x", "--format", "dule"], 1, "no format named 'dule'; known: .*duel.*"),
         (["debate", "--resume", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["show", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
@@ -236,7 +236,7 @@ def test_every_error_is_one_line_that_says_what_to_do(arguments: list[str], code
 
 
 def test_a_server_that_is_not_there_is_told_within_moments() -> None:
-    ran = run("debate", "x", "--model", "http://127.0.0.1:9/v1#m", "--json")
+    ran = run("debate", "x", "--format", "duel", "--model", "http://127.0.0.1:9/v1#m", "--json")
     debate_id = ran.events[0]["debate"]
     assert ran.code == 1
     assert ran.err == (
@@ -250,7 +250,7 @@ def test_a_server_that_is_not_there_is_told_within_moments() -> None:
 
 def test_a_wrong_key_is_told_with_the_variable_to_check(server: ModelServer) -> None:
     server.refusal = (401, "no")
-    ran = run("debate", "x", env={"DEEPSEEK_API_KEY": "sk-wrong", "DEEPSEEK_BASE_URL": server.url})
+    ran = run("debate", "x", "--format", "duel", env={"DEEPSEEK_API_KEY": "sk-wrong", "DEEPSEEK_BASE_URL": server.url})
     assert ran.code == 1
     assert re.fullmatch(
         r"moot: (DEB-\w+) failed: deepseek refused the key: check DEEPSEEK_API_KEY; go on with: .* --resume \1\n",
@@ -261,7 +261,7 @@ def test_a_wrong_key_is_told_with_the_variable_to_check(server: ModelServer) -> 
 
 def test_broken_settings_are_one_line() -> None:
     Path("moot.yaml").write_text("modle: local:smollm2\n")
-    ran = run("debate", "x")
+    ran = run("debate", "x", "--format", "duel")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("moot: settings (MOOT_* or moot.yaml): modle: ")
     assert ran.err.count("\n") == 1
@@ -269,9 +269,9 @@ def test_broken_settings_are_one_line() -> None:
 
 @pytest.mark.parametrize("command", ["debate", "show", "list"])
 def test_a_reader_who_leaves_early_sees_no_traceback(server: ModelServer, command: str) -> None:
-    debate_id = ID.findall(run("debate", "x", "--max-rounds", "1", "--model", server.model).out)[0]
+    debate_id = ID.findall(run("debate", "x", "--format", "duel", "--max-rounds", "1", "--model", server.model).out)[0]
     arguments = {
-        "debate": ["debate", "x", "--model", server.model],
+        "debate": ["debate", "x", "--format", "duel", "--model", server.model],
         "show": ["show", debate_id],
         "list": ["debate", "--list"],
     }[command]
@@ -306,13 +306,13 @@ def test_keys_stay_out_of_outputs_errors_and_the_database(server: ModelServer, t
     key = "sk-sentinel-0123456789"
     env = {"DEEPSEEK_API_KEY": key, "DEEPSEEK_BASE_URL": server.url, "MOOT_DATABASE_URL": f"sqlite:///{tmp_path}/d.db"}
 
-    good = run("debate", "x", "--max-rounds", "1", "--json", env=env)
+    good = run("debate", "x", "--format", "duel", "--max-rounds", "1", "--json", env=env)
     assert good.code == 0
     assert set(server.keys) == {f"Bearer {key}"}
     bad = []
     for status in (400, 401, 404):
         server.refusal = (status, f"You sent the key {key}")
-        bad.append(run("debate", "x", env=env))
+        bad.append(run("debate", "x", "--format", "duel", env=env))
     assert [ran.code for ran in bad] == [1, 1, 1]
     others = [run(*words, env=env) for words in (["models"], ["doctor"], ["show", good.events[0]["debate"]])]
     said = "".join(ran.out + ran.err for ran in (good, *bad, *others))
@@ -324,7 +324,7 @@ def test_keys_stay_out_of_outputs_errors_and_the_database(server: ModelServer, t
 def test_control_characters_of_a_model_never_reach_a_pipe_raw(server: ModelServer) -> None:
     evil = "one \x1b[2J\x1b]0;owned\x07 two \u202e\x9b31m three \x08\x7f end"
     server.replies = lambda request: json.dumps({**VERDICT, "summary": evil}) if "response_format" in request else evil
-    ran = run("debate", "Is \x1b[31m red?", "--max-rounds", "1", "--model", server.model)
+    ran = run("debate", "Is \x1b[31m red?", "--format", "duel", "--max-rounds", "1", "--model", server.model)
     shown = run("show", ID.findall(ran.out)[0])
     listed = run("debate", "--list")
     text = ran.out + shown.out + listed.out + ran.err
@@ -379,14 +379,14 @@ def test_a_recorded_debate_replays_chunk_for_chunk_with_the_server_gone(tmp_path
     replayed = run(*DUEL, model, "--max-rounds", "2", "--replay", tape)
     assert (recorded.code, replayed.code, replayed.err) == (0, 0, "")
     assert said(replayed.events) == said(recorded.events)
-    unnamed = run("debate", "Cats are better than dogs", "--json", "--max-rounds", "2", "--replay", tape, "--timing")
+    unnamed = run("debate", "Cats are better than dogs", "--format", "duel", "--json", "--max-rounds", "2", "--replay", tape, "--timing")
     assert said(unnamed.events) == said(recorded.events)
 
 
 def test_a_call_that_was_not_recorded_fails_with_the_first_difference(server: ModelServer, tmp_path: Path) -> None:
     tape = str(tmp_path / "calls.jsonl")
     run(*DUEL, server.model, "--max-rounds", "1", "--record", tape)
-    ran = run("debate", "Cats are better than cows", "--model", server.model, "--max-rounds", "1", "--replay", tape)
+    ran = run("debate", "Cats are better than cows", "--format", "duel", "--model", server.model, "--max-rounds", "1", "--replay", tape)
     assert ran.code == 1
     assert len(ran.err.splitlines()) == 1
     assert "differs from the closest recorded call at character" in ran.err
@@ -398,7 +398,7 @@ def test_a_call_that_was_not_recorded_fails_with_the_first_difference(server: Mo
 
 
 def test_an_estimate_calls_no_model_and_needs_no_key(server: ModelServer) -> None:
-    question = ("debate", "Cats are better than dogs", "--estimate")
+    question = ("debate", "Cats are better than dogs", "--format", "duel", "--estimate")
     unknown = json.loads(run(*question, "--model", server.model, "--json").out)
     assert {name: usage["cost"] for name, usage in unknown.items()} == {"most": None, "typical": None}
     lines = run(*question, "--model", "deepseek:deepseek-chat").out.splitlines()
@@ -411,7 +411,7 @@ def test_an_estimate_calls_no_model_and_needs_no_key(server: ModelServer) -> Non
 def test_a_price_of_the_users_own_shows_what_a_debate_cost(server: ModelServer, tmp_path: Path) -> None:
     price = f"prices:\n  '{server.model}': {{input: 1, output: 1000}}\n"
     (tmp_path / "moot.yaml").write_text(price)
-    ran = run("debate", "Cats are better than dogs", "--model", server.model, "--max-rounds", "1")
+    ran = run("debate", "Cats are better than dogs", "--format", "duel", "--model", server.model, "--max-rounds", "1")
     assert re.search(r"3 calls · 30 tokens in · \d+ out · \$0\.\d{4}\n", ran.out)
     limited = run(*DUEL, server.model, "--set", "max_cost=0.03")
     assert limited.events[-1]["stop_reason"] == "max_cost"

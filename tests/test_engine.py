@@ -18,7 +18,7 @@ from moot.errors import Fenced, ModelTimeout, Refused, StoreError
 from moot.events import EVENTS_PER_RUN, DebateFailed, Event, LimitReached, TurnFinished, Waiting
 from moot.formats import built_in
 from moot.formats.duel.format import DUEL
-from moot.model import AnyFormat, Debate, Format, Outcome, Script, Seat, Settings, Status, Step, Turn
+from moot.model import AnyFormat, Debate, Format, Outcome, Said, Script, Seat, Settings, Status, Step, Turn
 from stage import ID, Between, Killed, Stage, ballot, kill_at
 
 ARGUED = [(f"debater_{side}", "argument", round) for round in (1, 2) for side in "ab"]
@@ -635,6 +635,9 @@ class BrokenStore:
 
     def __init__(self, error: Exception) -> None:
         self.error = error
+
+    async def said(self, debate_id: str) -> tuple[Said, ...]:
+        return ()
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         async def write(*_: object) -> None:

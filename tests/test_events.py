@@ -7,8 +7,10 @@ from typing import get_args
 
 import pytest
 
+from moot.engine import retold
 from moot.errors import Refused
-from moot.events import Event, Terminal, Waiting, encode, turn_finished
+from moot.events import Event, Terminal, Waiting, encode
+from moot.formats.duel.format import DUEL
 from stage import ID, Stage, as_json, ballot, judged
 
 EPOCH = "2023-11-14T22:13:20+00:00"
@@ -61,6 +63,7 @@ async def test_a_debate_as_its_readers_see_it() -> None:
             "position": 0,
             "model": "scripted:model",
             "attempt": 1,
+            "title": "Debater A",
             "type": "turn_started",
         },
         {
@@ -96,7 +99,7 @@ async def test_a_stored_turn_shows_as_it_did_when_it_was_new() -> None:
     stage = Stage(judged(ballot()), settings={"max_rounds": 1})
     await stage.run()
     live = [event for event in stage.events if event.type == "turn_finished"]
-    assert [turn_finished(ID, turn) for turn in await stage.turns()] == live
+    assert list(retold(await stage.record(), await stage.turns(), DUEL)) == live
     assert as_json(live[-1])["data"]["winner"] == "a"
     assert as_json(replace(live[-1], marks=("repaired",)))["marks"] == ["repaired"]
 

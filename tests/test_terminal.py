@@ -27,7 +27,8 @@ from moot.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, Tur
 from moot.formats.duel.format import DUEL
 from moot.model import Record, SeatSettings, Usage
 from moot.screen import printable, wrap
-from moot.terminal import LiveView, PlainView, aligned, print_table
+from moot.tables import aligned, print_table
+from moot.terminal import LiveView, PlainView
 from program import COMMAND
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,7 +45,8 @@ def a_terminal_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def began(seat: str, position: int, attempt: int = 1) -> TurnStarted:
-    return TurnStarted(1, RECORD.id, NOW, seat, "argument", 1, position, "http://host/v1#mock", attempt)
+    title = DUEL.title(seat)
+    return TurnStarted(1, RECORD.id, NOW, seat, "argument", 1, position, "http://host/v1#mock", attempt, title)
 
 
 def chunk(seat: str, position: int, text: str) -> TurnChunk:
@@ -52,8 +54,8 @@ def chunk(seat: str, position: int, text: str) -> TurnChunk:
 
 
 def ended(seat: str, position: int, content: str, *marks: str) -> TurnFinished:
-    usage = Usage(output_tokens=7)
-    return TurnFinished(1, RECORD.id, NOW, seat, "argument", 1, position, content, None, usage, 0, None, marks)
+    usage, title = Usage(output_tokens=7), DUEL.title(seat)
+    return TurnFinished(1, RECORD.id, NOW, seat, "argument", 1, position, content, None, usage, 0, None, marks, title)
 
 
 class Output(StringIO):
@@ -327,7 +329,7 @@ def test_the_program_in_a_terminal() -> None:
     evil = "It is \x1b[2J so, \u202eas everybody knows who has ever met 👍 one of them."
     with ModelServer(lambda request: json.dumps(VERDICT) if "response_format" in request else evil).running() as server:
         code, screen = in_terminal(
-            ["debate", "Cats are better than dogs", "--max-rounds", "1", "--model", server.model]
+            ["debate", "Cats are better than dogs", "--format", "duel", "--max-rounds", "1", "--model", server.model]
         )
     speech = "It is \ufffd[2J so, \ufffdas everybody knows who has ever met 👍\n  one of them."
     expected = f"""
@@ -376,7 +378,7 @@ def test_ctrl_c_in_a_terminal_stops_after_the_turn_and_leaves_no_trace() -> None
                 return b"\x03"
             return b""
 
-        code, screen = in_terminal(["debate", "Cats", "--model", server.model], type=type)
+        code, screen = in_terminal(["debate", "Cats", "--format", "duel", "--model", server.model], type=type)
     lines = re.sub(r"DEB-\w{8}", "DEB-ID", re.sub(r"Point \d+", "Point 1", screen.text)).splitlines()
     assert (code, lines[4:]) == (
         0,

@@ -9,22 +9,42 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
+import orjson
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.engine import Ending, Player, Sink, run_debate
-from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, StoreError, faults
+from moot.engine import Ending, Player, Sink, next_steps, retold, run_debate
+from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, StoreError, WrongStatus, faults
 from moot.estimate import Estimate, estimate
 from moot.events import Event
+from moot.export.trace import trace
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client
 from moot.llm.connect import Choice, Models
-from moot.model import AnyFormat, Record, Seat, SeatSettings, Settings, Status, Usage
+from moot.model import (
+    Action,
+    AnyFormat,
+    Issue,
+    JsonObject,
+    Outcome,
+    Question,
+    Rating,
+    Record,
+    Said,
+    Seat,
+    SeatSettings,
+    Settings,
+    Status,
+    Usage,
+    Workflow,
+)
 from moot.owner import is_dead, this_process
 from moot.players.answer import clean
+from moot.players.human import HumanPlayer
 from moot.players.model import ModelPlayer
 from moot.prompts import Prompts
 from moot.settings import AppSettings
@@ -34,19 +54,27 @@ log = logging.getLogger(__name__)
 
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 LONGEST_TOPIC = 4000
+LONGEST_WORDS = 2000
 
 
 class App:
     """Everything a user can do with debates. Make one with `build`."""
 
     def __init__(
-        self, settings: AppSettings, store: Store, models: Models, formats: Mapping[str, AnyFormat], prompts: Prompts
+        self,
+        settings: AppSettings,
+        store: Store,
+        models: Models,
+        formats: Mapping[str, AnyFormat],
+        prompts: Prompts,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.settings = settings
         self.store = store
         self.models = models
         self.formats = formats
         self.prompts = prompts
+        self.environ = environ
         self._default_model: Choice | None = None
 
     async def create(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Record:
@@ -65,7 +93,7 @@ class App:
         chosen = known_formats.find(self.formats, format)
         checked = self._check_settings(chosen, settings)
         record = Record(
-            id="DEB-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8)),
+            id=_new_id("DEB"),
             format=chosen.name,
             format_version=chosen.version,
             topic=check_topic(topic),
@@ -82,7 +110,13 @@ class App:
 
     async def run(self, debate_id: str, sink: Sink) -> Ending:
         """Run a debate in this process until it is finished, waiting, stopped or failed."""
-        record, turns, _ = await self._take(debate_id)
+        while True:
+            ending = await self._run(debate_id, sink)
+            if ending.status is not Status.WAITING or not await self._answered(debate_id):
+                return ending
+
+    async def _run(self, debate_id: str, sink: Sink) -> Ending:
+        record, turns, *_ = await self._take(debate_id)
         try:
             format = known_formats.find(self.formats, record.format)
         except NotFound as error:
@@ -139,6 +173,83 @@ class App:
         """Let the step in progress end, then the closing steps."""
         return await self.store.ask_to_conclude(debate_id)
 
+    async def reply(self, debate_id: str, action: Action, text: str = "") -> Said | None:
+        """A person's words: the answer to what a debate asks, or guidance at any time; `end` concludes."""
+        record, turns, *_ = await self.load(debate_id)
+        said = Said(action, check_words(action, text))
+        if record.status is Status.FINISHED:
+            raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
+        steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
+        if question := next((step.question for step in steps if step.question), None):
+            if action not in question.actions:
+                raise InvalidInput(f"{debate_id} waits for one of: {', '.join(question.actions)}; not {action!r}")
+            return await self.store.say(debate_id, replace(said, position=len(turns)))
+        if action == "guide":
+            return await self.store.say(debate_id, said)
+        if action == "end":
+            await self.conclude(debate_id)
+            return None
+        raise WrongStatus(f"{debate_id} asks nothing now, so it takes only `guide` and `end`; not {action!r}")
+
+    async def question(self, debate_id: str) -> Question | None:
+        """What a debate asks a person next, if that is its next step."""
+        record, turns, *_ = await self.load(debate_id)
+        steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
+        return next((step.question for step in steps), None)
+
+    async def pause(self, debate_id: str) -> Record:
+        """Stop a debate whose person has not answered in time; it can be resumed whenever they do."""
+        return await self.store.pause(debate_id)
+
+    async def rate(self, debate_id: str, stars: int, comment: str = "") -> Rating:
+        if not 1 <= stars <= 5:
+            raise InvalidInput(f"{stars} stars cannot be given: give 1 to 5")
+        return await self.store.rate(debate_id, Rating(stars, _checked_text(comment)))
+
+    async def export(self, debate_id: str, style: str) -> str:
+        """A debate as a document: `md`, `html`, or `json`, which is its trace."""
+        if style not in ("md", "json", "html"):
+            raise InvalidInput(f"cannot export as {style!r}; choose md, json or html")
+        stored = await self.load(debate_id)
+        if style == "json":
+            return orjson.dumps(self.trace(stored), option=orjson.OPT_INDENT_2).decode()
+        text = self._document(stored)
+        if style == "md":
+            return text
+        from moot.export.html import page
+
+        return page(text, stored.record.topic)
+
+    def trace(self, stored: Stored) -> JsonObject:
+        return trace(stored.record, stored.turns, stored.rating)
+
+    async def write_document(self, debate_id: str, folder: Path | None = None) -> Path:
+        """Write the document of an outcome as a new numbered file; the same document is written once."""
+        from moot.export.decision import write
+
+        stored = await self.load(debate_id)
+        return await asyncio.to_thread(
+            write, folder or self.settings.decisions, stored.record.topic, self._document(stored), debate_id
+        )
+
+    async def make_workflow(self, debate_id: str) -> Workflow:
+        """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""
+        from moot.workflow import deliver
+
+        stored = await self.load(debate_id)
+        outcome = self._outcome(stored)
+        issue = outcome.issue(stored.record) if outcome else None
+        if issue is None:
+            raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
+        made = await self.store.add_workflow(debate_id, Workflow(_new_id("WFL"), *issue))
+        if made.delivered:
+            return made
+        if self.settings.workflow is None:
+            return replace(made, result="kept in moot; name a file, command or webhook under `workflow` in moot.yaml")
+        sent = await deliver(Issue(made.title, made.body), debate_id, self.settings.workflow, self.environ)
+        tried = replace(made, delivered=sent.delivered, attempts=sent.attempts, result=sent.result)
+        return await self.store.note_delivery(debate_id, tried)
+
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
         if settings and (name := settings.model_for(seat)):
@@ -154,6 +265,20 @@ class App:
     async def close(self) -> None:
         await self.models.close()
         await self.store.close()
+
+    def _outcome(self, stored: Stored) -> Outcome | None:
+        format = known_formats.find(self.formats, stored.record.format)
+        return format.outcome.model_validate(stored.record.outcome) if stored.record.outcome else None
+
+    def _document(self, stored: Stored) -> str:
+        """The outcome's own document, or the transcript."""
+        from moot.export.transcript import markdown
+
+        record, turns, *_ = stored
+        format, outcome = known_formats.find(self.formats, record.format), self._outcome(stored)
+        own = outcome.document(record, turns) if outcome else None
+        titles = {event.seat: event.title for event in retold(record, turns, format)}
+        return own or markdown(record, turns, titles, outcome)
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
         known = ", ".join(sorted(format.settings.model_fields))
@@ -183,7 +308,10 @@ class App:
         )
 
     def _players(self, format: AnyFormat) -> Callable[[str], Player]:
-        players: dict[str, Player] = {"model": ModelPlayer(format, self.prompts, self.models.connect)}
+        players: dict[str, Player] = {
+            "model": ModelPlayer(format, self.prompts, self.models.connect),
+            "human": HumanPlayer(self.store.said),
+        }
         return lambda seat: players[format.seat(seat).player]
 
     async def _take(self, debate_id: str) -> Stored:
@@ -196,6 +324,11 @@ class App:
             if not record.owner or not is_dead(record.owner) or not await self.store.release(debate_id, record.run):
                 raise
             return await self.store.take(debate_id, this_process(), lease)
+
+    async def _answered(self, debate_id: str) -> bool:
+        """Whether the answer came while the debate was about to wait for it."""
+        turns = (await self.load(debate_id)).turns
+        return any(said.position == len(turns) for said in await self.store.said(debate_id))
 
     async def _beat(self, debate_id: str, run: int) -> NoReturn:
         """Prolong the lease of a run for as long as it is the current one; raises Fenced when it is not."""
@@ -224,7 +357,7 @@ async def build(
     """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
     models = Models(environ, settings.providers, clients, settings.prices, tape)
     store = await open_store(settings.database_url)
-    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts))
+    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ)
     try:
         yield app
     finally:
@@ -242,6 +375,24 @@ async def open_store(url: str) -> Store:
 
         return await SqliteStore.open(Path(rest.removeprefix("/")))
     raise InvalidInput(f"cannot use the database {scheme}://…: write sqlite:///FILE or postgresql://…")
+
+
+def _new_id(kind: str) -> str:
+    return f"{kind}-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8))
+
+
+def check_words(action: Action, text: str) -> str:
+    text = _checked_text(text)
+    if not text and action in ("guide", "answer", "reject"):
+        raise InvalidInput(f"`{action}` needs a text: say what you want the debate to hear")
+    return text
+
+
+def _checked_text(text: str) -> str:
+    text = str(clean(text)).strip()
+    if len(text) > LONGEST_WORDS:
+        raise InvalidInput(f"that text has {len(text)} characters; at most {LONGEST_WORDS} are allowed")
+    return text
 
 
 def check_topic(topic: str) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from moot.commands import Exit
+    from moot.model import Action
+    from moot.watch import Exit
 
 cli = typer.Typer(
     name="moot",
@@ -43,8 +44,17 @@ def moot(
 @cli.command()
 def debate(
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What to debate.")] = None,
-    format: Annotated[str, typer.Option(help="The rules of the debate.")] = "duel",
+    format: Annotated[str, typer.Option(help="The rules of the debate.")] = "panel",
+    perspectives: Annotated[
+        str | None, typer.Option(metavar="N|NAMES", help="How many debaters, or their perspectives: 3, or 'A,B'.")
+    ] = None,
     max_rounds: Annotated[int | None, typer.Option(help="End after so many rounds at the latest.")] = None,
+    no_checkpoints: Annotated[
+        bool, typer.Option("--no-checkpoints", help="Run through without asking a person between rounds.")
+    ] = False,
+    source: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A text, markdown or PDF file to argue from.")
+    ] = None,
     stance_a: Annotated[str | None, typer.Option(metavar="pro|con", help="Debater A's stance.")] = None,
     model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
     model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
@@ -55,19 +65,92 @@ def debate(
     timing: Annotated[bool, typer.Option("--timing", help="Replay at the recorded pace.")] = False,
     resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on with a debate.")] = None,
     list: Annotated[bool, typer.Option("--list", help="Show the latest debates.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the outcome's document here, approved or not.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Debate a QUESTION and watch it live."""
     from moot import commands
+    from moot.watch import Watching
 
     if list:
         _run(commands.list_debates(as_json))
-    tape = commands.Tape(record, replay, timing)
+    tape, how = commands.Tape(record, replay, timing), Watching(as_json, output)
     if resume:
-        _run(commands.resume(resume, question, tape, as_json))
-    options = {"max_rounds": max_rounds, "stance_a": stance_a, "model": model}
-    asked = commands.Asked(question, format, options, model_for or [], set or [])
-    _run(commands.estimate(asked, as_json) if estimate else commands.debate(asked, tape, as_json))
+        _run(commands.resume(resume, question, tape, how))
+    checkpoints = False if no_checkpoints else None
+    options = {"perspectives": perspectives, "max_rounds": max_rounds, "checkpoints": checkpoints}
+    options |= {"stance_a": stance_a, "model": model}
+    asked = commands.Asked(question, format, options, model_for or [], set or [], source or [])
+    _run(commands.estimate(asked, as_json) if estimate else commands.debate(asked, tape, how))
+
+
+@cli.command()
+def reply(
+    debate_id: DebateId,
+    go_on: Annotated[bool, typer.Option("--continue", help="Let the next round begin.")] = False,
+    guide: Annotated[str | None, typer.Option(metavar="TEXT", help="Guidance for all that follows.")] = None,
+    end: Annotated[bool, typer.Option("--end", help="End the rounds and conclude.")] = False,
+    answer: Annotated[str | None, typer.Option(metavar="TEXT", help="The answer to a question.")] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="Approve the decision.")] = False,
+    reject: Annotated[str | None, typer.Option(metavar="REASON", help="Reject the decision.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Where an approved decision is written.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+) -> None:
+    """Answer a debate that waits, and go on with it; or guide one that runs."""
+    from moot import commands
+    from moot.watch import Watching
+
+    given: dict[Action, str | bool | None] = {
+        "continue": go_on,
+        "guide": guide,
+        "end": end,
+        "answer": answer,
+        "approve": approve,
+        "reject": reject,
+    }
+    _run(commands.reply(debate_id, given, Watching(as_json, output)))
+
+
+@cli.command()
+def rate(
+    debate_id: DebateId,
+    stars: Annotated[int, typer.Argument(metavar="STARS", help="1 to 5.")],
+    comment: Annotated[str, typer.Option(help="Why.")] = "",
+) -> None:
+    """Rate the outcome of a debate."""
+    from moot import commands
+
+    _run(commands.rate(debate_id, stars, comment))
+
+
+@cli.command()
+def export(
+    debate_id: DebateId,
+    style: Annotated[str, typer.Option("--as", metavar="md|json|html", help="The form of it.")] = "md",
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="A new file instead of the screen.")] = None,
+) -> None:
+    """Print a debate as a document: the decision or the transcript, the whole trace, or a page."""
+    from moot import commands
+
+    _run(commands.export(debate_id, style, output))
+
+
+@cli.command()
+def workflow(debate_id: DebateId) -> None:
+    """Make an issue of a decision and hand it to what moot.yaml names."""
+    from moot import commands
+
+    _run(commands.workflow(debate_id))
+
+
+@cli.command()
+def perspectives() -> None:
+    """Show the perspectives a panel can be cast from."""
+    from moot import commands
+
+    _run(commands.perspectives())
 
 
 @cli.command()

@@ -4,62 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import closing, suppress
-from enum import IntEnum
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 from pydantic import JsonValue
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from moot import settings
 from moot.app import App, build
-from moot.engine import Ending
 from moot.errors import InvalidInput, MootError
-from moot.events import DebateStarted, Event, turn_finished
 from moot.export.trace import trace
 from moot.formats import find
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
-from moot.model import AnyFormat, Record, Status, span_seconds
+from moot.model import Action, Status
 from moot.screen import printable
 from moot.store.store import Stored
-from moot.terminal import (
-    INDENT,
-    LONGEST_LINE,
-    JsonView,
-    LiveView,
-    PlainView,
-    View,
-    debate_row,
-    introduction,
-    outcome_text,
-    outcome_view,
-    print_table,
-    reason_text,
-    usage_cells,
-    usage_text,
-)
-
-TINY = (
-    "The built-in model is tiny: it shows how moot works, not how well models argue. For a real debate set "
-    "DEEPSEEK_API_KEY or another provider's key, start Ollama, or give --model (see: moot models)."
-)
-
-
-class Exit(IntEnum):
-    DONE = 0
-    FAILED = 1
-    USAGE = 2
-    WAITING = 3
-    INTERRUPTED = 130
+from moot.tables import debate_row, introduction, print_table, reason_text, usage_cells, usage_text
+from moot.terminal import PlainView
+from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, watch
 
 
 def run_command(command: Coroutine[None, None, Exit]) -> Exit:
@@ -70,11 +38,11 @@ def run_command(command: Coroutine[None, None, Exit]) -> Exit:
         sys.stdout.flush()
         return code
     except InvalidInput as error:
-        return _complain(str(error), Exit.USAGE)
+        return complain(str(error), Exit.USAGE)
     except MootError as error:
-        return _complain(str(error), Exit.FAILED)
+        return complain(str(error), Exit.FAILED)
     except BrokenPipeError:
-        _nobody_reads()
+        nobody_reads()
         return Exit.FAILED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
@@ -88,6 +56,7 @@ class Asked(NamedTuple):
     options: Mapping[str, JsonValue]
     model_for: Sequence[str]
     set: Sequence[str]
+    sources: Sequence[Path] = ()
 
     def topic(self) -> str:
         if self.question is None:
@@ -99,6 +68,10 @@ class Asked(NamedTuple):
         chosen |= dict(_key_value(text) for text in self.set)
         if self.model_for:
             chosen["models"] = dict(map(_pair, self.model_for))
+        if self.sources:
+            from moot.sources import read_all
+
+            chosen["sources"] = [source.model_dump() for source in read_all(self.sources)]
         return chosen
 
 
@@ -117,11 +90,11 @@ class Tape(NamedTuple):
         return Recording.load(self.replay, timing=self.timing) if self.replay else None
 
 
-async def debate(asked: Asked, tape: Tape, as_json: bool) -> Exit:
+async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
     topic, chosen = asked.topic(), asked.settings()
     async with build(settings.load(), tape=tape.open()) as app:
         record = await app.create(asked.format, topic, chosen)
-        return await _watch(app, Stored(record, (), ()), as_json)
+        return await watch(app, Stored(record), how)
 
 
 async def estimate(asked: Asked, as_json: bool) -> Exit:
@@ -135,14 +108,14 @@ async def estimate(asked: Asked, as_json: bool) -> Exit:
     return Exit.DONE
 
 
-async def resume(debate_id: str, question: str | None, tape: Tape, as_json: bool) -> Exit:
+async def resume(debate_id: str, question: str | None, tape: Tape, how: Watching) -> Exit:
     if question:
         raise InvalidInput("give either a QUESTION or --resume ID, not both")
     async with build(settings.load(), tape=tape.open()) as app:
         stored = await app.load(debate_id)
         if stored.record.status == Status.FINISHED:
-            return await _show(app, stored, as_json)
-        return await _watch(app, stored, as_json)
+            return await _show(app, stored, how.as_json)
+        return await watch(app, stored, how)
 
 
 async def list_debates(as_json: bool) -> Exit:
@@ -185,6 +158,59 @@ async def conclude(debate_id: str) -> Exit:
     return Exit.DONE
 
 
+async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], how: Watching) -> Exit:
+    """Say one thing to a debate; when it was waiting for it, go on with the debate and watch it."""
+    given = [(action, text) for action, text in answers.items() if text]
+    if len(given) != 1:
+        raise InvalidInput(f"give one of {', '.join(f'--{action}' for action in answers)}")
+    (action, text), *_ = given
+    async with build(settings.load()) as app:
+        said = await app.reply(debate_id, action, text if isinstance(text, str) else "")
+        stored = await app.load(debate_id)
+        if said and said.position is not None and stored.record.status in (Status.WAITING, Status.STOPPED):
+            return await watch(app, stored, how)
+    heard = "It is heard from the next step on." if said else "The debate goes on to its closing."
+    _say(Console(), f"{debate_id} is {stored.record.status}. {heard}")
+    return Exit.DONE
+
+
+async def rate(debate_id: str, stars: int, comment: str) -> Exit:
+    async with build(settings.load()) as app:
+        rating = await app.rate(debate_id, stars, comment)
+    _say(Console(), f"{debate_id}: {'★' * rating.stars}{'☆' * (5 - rating.stars)}")
+    return Exit.DONE
+
+
+async def export(debate_id: str, style: str, output: Path | None) -> Exit:
+    async with build(settings.load()) as app:
+        text = await app.export(debate_id, style)
+    if output is None:
+        sys.stdout.write(text.rstrip("\n") + "\n")
+    else:
+        _write_new(output, text)
+        _say(Console(stderr=True), f"Written to {output}")
+    return Exit.DONE
+
+
+async def workflow(debate_id: str) -> Exit:
+    async with build(settings.load()) as app:
+        made = await app.make_workflow(debate_id)
+    console = Console()
+    _say(console, f"{made.id} of {debate_id}: {made.title}", "bold")
+    _say(console, f"\n{made.body}\n")
+    _say(console, made.result, "green" if made.delivered else "yellow")
+    return Exit.DONE if made.delivered or not made.attempts else Exit.FAILED
+
+
+async def perspectives() -> Exit:
+    from moot.formats.panel.format import perspectives_of
+
+    chosen = settings.load().formats.get("panel", {})
+    rows = [(each.name, ", ".join(each.priorities), each.trade_offs) for each in perspectives_of(chosen)]
+    print_table(Console(), ("perspective", "priorities", "trade-offs"), rows)
+    return Exit.DONE
+
+
 async def models() -> Exit:
     console = Console()
     async with build(settings.load()) as app:
@@ -213,83 +239,6 @@ async def doctor() -> Exit:
     return Exit.DONE if healthy else Exit.FAILED
 
 
-async def _watch(app: App, stored: Stored, as_json: bool) -> Exit:
-    """Show what is stored of a debate, run it, and show how it ends."""
-    record, format = stored.record, find(app.formats, stored.record.format)
-    if BUILT_IN_MODEL in {seat.model for seat in record.seats.values()}:
-        _remark(Console(stderr=True), TINY, "yellow")
-    with closing(_view(stored, format, as_json)) as view:
-        ending = await _run_interruptibly(app, stored, view)
-    if ending is None:
-        return _complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
-    return _conclude_view(await app.load(record.id), format, ending, as_json)
-
-
-async def _run_interruptibly(app: App, stored: Stored, view: View) -> Ending | None:
-    """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once, without an ending."""
-    loop = asyncio.get_running_loop()
-    debate_id = stored.record.id
-    stopping: list[asyncio.Task[Record]] = []
-
-    def sink(event: Event) -> None:
-        try:
-            if isinstance(event, DebateStarted):
-                _show_turns(view, stored)
-            view.show(event)
-        except BrokenPipeError:
-            _nobody_reads()
-            running.cancel()
-
-    def interrupt() -> None:
-        if stopping:
-            running.cancel()
-        else:
-            view.note("stopping after this turn, Ctrl-C again leaves at once")
-            stopping.append(loop.create_task(app.stop(debate_id)))
-
-    running = loop.create_task(app.run(debate_id, sink))
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(name, interrupt)
-    try:
-        return await running
-    except asyncio.CancelledError:
-        return None
-    finally:
-        await asyncio.gather(*stopping)
-
-
-def _show_turns(view: View, stored: Stored) -> None:
-    for turn in stored.turns:
-        view.show(turn_finished(stored.record.id, turn))
-
-
-def _conclude_view(stored: Stored, format: AnyFormat, ending: Ending, as_json: bool) -> Exit:
-    record = stored.record
-    again = f"moot debate --resume {record.id}"
-    console = Console(stderr=as_json)
-    match ending.status:
-        case Status.FAILED:
-            return _complain(f"{record.id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
-        case Status.FINISHED if not as_json:
-            _print_outcome(console, format, ending)
-            _remark(console, f"{usage_text(stored.turns)}\nmoot show {record.id} shows it again.")
-        case Status.STOPPED:
-            _remark(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
-        case Status.WAITING:
-            _remark(console, f"{record.id} waits for a person.")
-            return Exit.WAITING
-    return Exit.DONE
-
-
-def _remark(console: Console, text: str, style: str = "dim") -> None:
-    if console.is_terminal:
-        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
-        console.print(Padding(Text(text, style=style), (1, len(INDENT), 0, len(INDENT))), width=width)
-    else:
-        console.file.write(f"\n{text}\n")
-
-
 async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
     record, format = stored.record, find(app.formats, stored.record.format)
     if as_json:
@@ -297,35 +246,17 @@ async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
         return Exit.DONE
     console = Console()
     console.print(introduction(record, format), soft_wrap=not console.is_terminal)
-    _show_turns(PlainView(console, format), stored)
+    show_turns(PlainView(console, format), stored, format)
     for failure in stored.failures:
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
         _say(console, f"\n! {format.title(failure.seat)}, an attempt failed: {failure.message}{kept}", "yellow")
     if record.outcome is not None:
-        _print_outcome(console, format, Ending(record.status, record.stop_reason, record.outcome))
-        _remark(console, usage_text(stored.turns))
+        print_outcome(console, format, stored)
+        remark(console, usage_text(stored.turns))
     else:
         reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
         _say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")
     return Exit.DONE
-
-
-def _print_outcome(console: Console, format: AnyFormat, ending: Ending) -> None:
-    outcome = format.outcome.model_validate(ending.outcome)
-    if console.is_terminal:
-        console.print(outcome_view(outcome, ending.stop_reason))
-    else:
-        console.file.write("\n" + outcome_text(outcome, ending.stop_reason) + "\n")
-
-
-def _view(stored: Stored, format: AnyFormat, as_json: bool) -> View:
-    if as_json:
-        return JsonView()
-    console = Console()
-    console.print(introduction(stored.record, format), soft_wrap=not console.is_terminal)
-    if not console.is_terminal or console.is_dumb_terminal:
-        return PlainView(console, format)
-    return LiveView(console, stored.record, format, seconds_before=span_seconds(stored.turns))
 
 
 async def _provider_row(app: App, name: str) -> tuple[str, str, str, str]:
@@ -337,6 +268,16 @@ async def _provider_row(app: App, name: str) -> tuple[str, str, str, str]:
     if found is None:
         return (name, address, "not running" if provider.local else "not reachable, or the key is wrong", "")
     return (name, address, "ready", printable(", ".join(found[:8])) + (" …" if len(found) > 8 else ""))
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InvalidInput(f"{path} exists already; choose another name or remove it") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _key_value(text: str) -> tuple[str, JsonValue]:
@@ -376,13 +317,3 @@ def _print_json(value: object) -> None:
 def _say(console: Console, text: str, style: str = "") -> None:
     """Print text, broken on words in a terminal and not at all in a pipe."""
     console.print(Text(printable(text), style=style), soft_wrap=not console.is_terminal)
-
-
-def _nobody_reads() -> None:
-    """Let what is still written to stdout vanish, as its reader has."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _complain(message: str, code: Exit) -> Exit:
-    sys.stderr.write(f"moot: {printable(' '.join(message.split()))}\n")
-    return code

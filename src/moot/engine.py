@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from moot.errors import Fenced, ModelError, MootError, ScriptChanged, StoreError
+from moot.errors import Fenced, ModelError, ModelTimeout, MootError, ScriptChanged, StoreError
 from moot.events import (
     EVENTS_PER_RUN,
     DebateFailed,
@@ -23,6 +23,7 @@ from moot.events import (
     LimitReached,
     RoundStarted,
     TurnChunk,
+    TurnFinished,
     TurnStarted,
     Waiting,
     turn_finished,
@@ -39,6 +40,7 @@ from moot.model import (
     Limits,
     Outcome,
     Record,
+    Said,
     Status,
     Step,
     Turn,
@@ -49,6 +51,8 @@ log = logging.getLogger(__name__)
 
 INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
 """Turns that answer no step: from there the script goes on with its closing steps."""
+REMARK = ("human", "remark")
+"""A person's words between two steps: a turn that answers no step and changes nothing but what is read from then on."""
 
 
 class Control(NamedTuple):
@@ -56,6 +60,8 @@ class Control(NamedTuple):
 
     stopping: bool = False
     concluding: bool = False
+    remarks: int = 0
+    """How often a person has spoken of their own accord."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,7 @@ class TurnStore(Protocol):
     """What the engine needs of a store. Every write is durable when it returns; `turn.run` fences it."""
 
     async def append(self, debate_id: str, turn: Turn) -> Control: ...
+    async def said(self, debate_id: str) -> tuple[Said, ...]: ...
     async def add_failure(self, debate_id: str, failure: Failure) -> None: ...
     async def end(self, debate_id: str, run: int, ending: Ending) -> None: ...
 
@@ -125,6 +132,18 @@ def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tupl
     while cast.batch and not cast.missing():
         cast.advance(cast.replayed())
     return cast.missing()
+
+
+def retold(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnFinished]:
+    """The stored turns as the events that showed them when they were new."""
+    try:
+        debate = format.open(record)
+    except ScriptChanged:  # what was said can be read for ever
+        yield from (turn_finished(record.id, turn, format.title(turn.seat)) for turn in turns)
+        return
+    for turn in turns:
+        yield turn_finished(record.id, turn, format.title(turn.seat, debate), format.notes(debate, turn))
+        debate.transcript.append(turn)
 
 
 def rehearse(
@@ -201,6 +220,13 @@ class _Cast:
                     f"{self.debate.id} has turns after the end of {self.format.name} version {self.format.version}; "
                     f"{USE_ITS_VERSION}"
                 ) from None
+        self.hear()
+
+    def hear(self) -> None:
+        """Take a person's words that were stored before the batch into the transcript."""
+        while (turn := self.stored.get(self.base)) and (turn.seat, turn.kind) == REMARK:
+            self.debate.transcript.append(turn)
+            self.debate.steps.append(Step(*REMARK))
         if not self.interruption():
             self._check()
 
@@ -226,6 +252,7 @@ class _Run:
         self.control = Control(concluding=record.concluding)
         self.readers = Readers(record.id, record.run, sink, now)
         self.round: int | None = None
+        self.rounds: set[int] = set()
 
     async def to_its_end(self) -> Ending:
         """Run; whatever goes wrong in one debate is stored as its failure and told to its readers."""
@@ -243,19 +270,22 @@ class _Run:
         try:
             return await self._play()
         except _Wait as wait:
-            step = wait.step
+            step, asked = wait.step, wait.step.question
+            about = (asked.text, asked.actions, asked.timeout_seconds) if asked else ()
             waiting = Ending(Status.WAITING)
-            return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position)
+            return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position, *about)
 
     async def _play(self) -> Ending:
         self.readers.emit(DebateStarted, self.record.format, self.record.topic, self.record.run)
         self.debate = self.format.open(self.record)
         cast = _Cast(self.format, self.debate, self.turns)
+        self.control = self.control._replace(remarks=len(await self._remarks()))
         while cast.batch:
             limit = self.debate.stop_reason
             if cast.missing():
                 if self.control.stopping:
                     return await self._end(Ending(Status.STOPPED, "stopped"), DebateStopped, "stopped")
+                await self._hear(cast)
                 if not await self._interrupt(cast):
                     await self._play_missing(cast)
             cast.advance(cast.replayed())
@@ -267,6 +297,21 @@ class _Run:
         ending = Ending(Status.FINISHED, self.debate.stop_reason or "completed", outcome)
         whole = trace(self._ended(ending), self.debate.transcript)
         return await self._end(ending, DebateFinished, ending.stop_reason, outcome, whole)
+
+    async def _remarks(self) -> list[Said]:
+        return [said for said in await self.store.said(self.record.id) if said.position is None]
+
+    async def _hear(self, cast: _Cast) -> None:
+        """Before an untouched batch of models: store what a person has said meanwhile, for all to read from here on."""
+        heard = sum((turn.seat, turn.kind) == REMARK for turn in self.debate.transcript)
+        asks_person = any(step.question for step in cast.batch)  # the place of a question must not move
+        if self.control.remarks == heard or asks_person or len(cast.missing()) < len(cast.batch):
+            return
+        for said in (await self._remarks())[heard:]:
+            at = self.now()
+            turn = Turn(cast.base, *REMARK, None, said.text, started_at=at, finished_at=at, run=self.record.run)
+            cast.stored[turn.position] = await self._store(turn)
+            cast.hear()
 
     async def _interrupt(self, cast: _Cast) -> bool:
         """Before an untouched batch: record that a person, or the clock, has ended the rounds."""
@@ -293,14 +338,15 @@ class _Run:
         cast.stored.update((turn.position, turn) for turn in results if isinstance(turn, Turn))
 
     async def _play_step(self, step: Step, position: int) -> Turn:
-        if step.round is not None and step.round != self.round:
+        if step.round is not None and step.round not in self.rounds:
+            self.rounds.add(step.round)
             self.readers.emit(RoundStarted, step.round)
         self.round = step.round
         seat = self.debate.seats.get(step.seat)
         voice = Voice(self, step, position, seat.model if seat else None)
         started_at = self.now()
         try:
-            reply = await self.player_for(step.seat).play(self.debate, step, voice)
+            reply = await self._played(step, voice)
         except HumanNeeded:
             raise _Wait(step, position) from None
         except ModelError as error:
@@ -322,12 +368,25 @@ class _Run:
         )
         return await self._store(turn)
 
+    async def _played(self, step: Step, voice: Voice) -> Reply:
+        """What the seat's player makes of a step; one who takes longer than the step allows misses it."""
+        try:
+            async with asyncio.timeout(step.seconds) as time:
+                if step.seconds is None or step.seconds > 0:
+                    return await self.player_for(step.seat).play(self.debate, step, voice)
+        except TimeoutError:
+            if not time.expired():
+                raise
+        await voice.keep(ModelTimeout(f"not done after the {step.seconds:.0f} s it had", partial=voice.said()))
+        return Reply("", marks=("late",))
+
     async def _store(self, turn: Turn) -> Turn:
         """Make a turn durable, then show it."""
+        title, notes = self.format.title(turn.seat, self.debate), self.format.notes(self.debate, turn)
         async with self.readers.turn_id() as event_id:
             turn = replace(turn, event_id=event_id)
             self.control = await self.store.append(self.record.id, turn)
-            self.readers.show(turn)
+            self.readers.show(turn, title, notes)
         return turn
 
     async def _end(self, ending: Ending, event: type[Event], *fields: object) -> Ending:
@@ -357,13 +416,13 @@ class _Run:
 class Voice:
     """A seat that is speaking: what it says reaches the readers at once."""
 
-    __slots__ = ("_attempt", "_length", "_model", "_position", "_readers", "_run", "_step")
+    __slots__ = ("_attempt", "_length", "_model", "_readers", "_run", "_said", "_step", "position")
 
     def __init__(self, run: _Run, step: Step, position: int, model: str | None) -> None:
         self._run = run
         self._readers = run.readers
         self._step = step
-        self._position = position
+        self.position = position
         self._model = model
         self._attempt = 0
         self._begin()
@@ -374,14 +433,19 @@ class Voice:
             if not text:
                 return
         step = self._step
-        self._readers.emit(TurnChunk, step.seat, step.kind, step.round, self._position, self._length, text)
+        self._readers.emit(TurnChunk, step.seat, step.kind, step.round, self.position, self._length, text)
         self._length += len(text)
+        self._said.append(text)
+
+    def said(self) -> str:
+        """What readers have seen of this attempt."""
+        return "".join(self._said)
 
     async def keep(self, error: ModelError) -> None:
         """Keep a failed attempt, with the text that had arrived."""
         step, run = self._step, self._run
         failure = Failure(
-            self._position,
+            self.position,
             step.seat,
             step.kind,
             step.round,
@@ -401,8 +465,13 @@ class Voice:
     def _begin(self) -> None:
         self._attempt += 1
         self._length = 0
-        step = self._step
-        self._readers.emit(TurnStarted, step.seat, step.kind, step.round, self._position, self._model, self._attempt)
+        self._said: list[str] = []
+        if self._step.question:
+            return  # a person's turn is told when it is there
+        step, run = self._step, self._run
+        title = run.format.title(step.seat, run.debate)
+        about = (step.seat, step.kind, step.round, self.position, self._model, self._attempt, title)
+        self._readers.emit(TurnStarted, *about)
 
 
 class Readers:
@@ -427,9 +496,9 @@ class Readers:
         """Reserve the id of a turn that is being stored; what others say meanwhile comes after it."""
         return _TurnId(self)
 
-    def show(self, turn: Turn) -> None:
+    def show(self, turn: Turn, title: str, notes: tuple[str, ...]) -> None:
         """Show a turn that is now durable under the id reserved for it."""
-        self._sink(turn_finished(self._debate_id, turn))
+        self._sink(turn_finished(self._debate_id, turn, title, notes))
 
 
 class _TurnId:

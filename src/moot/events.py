@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import orjson
 
-from moot.model import JsonObject, Turn, Usage
+from moot.model import Action, JsonObject, Turn, Usage
 
 EVENTS_PER_RUN = 1_000_000_000
 """Event ids are `run * EVENTS_PER_RUN + n`: they grow within a run and from each run to the next."""
@@ -47,6 +47,7 @@ class TurnStarted:
     position: int
     model: str | None = None
     attempt: int = 1
+    title: str = ""
     type: Literal["turn_started"] = "turn_started"
 
 
@@ -79,11 +80,16 @@ class TurnFinished:
     duration_ms: int
     model: str | None = None
     marks: tuple[str, ...] = ()
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    """What code has to say about the turn."""
     type: Literal["turn_finished"] = "turn_finished"
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
+    """A person is asked; `actions` are the answers that `moot reply` takes."""
+
     id: int
     debate: str
     at: datetime
@@ -91,6 +97,9 @@ class Waiting:
     kind: str
     round: int | None
     position: int
+    question: str = ""
+    actions: tuple[Action, ...] = ()
+    timeout_seconds: float | None = None
     type: Literal["waiting"] = "waiting"
 
 
@@ -155,7 +164,7 @@ def encode(event: Event) -> bytes:
     return orjson.dumps(event)
 
 
-def turn_finished(debate_id: str, turn: Turn) -> TurnFinished:
+def turn_finished(debate_id: str, turn: Turn, title: str = "", notes: tuple[str, ...] = ()) -> TurnFinished:
     """The event that showed a stored turn when it was new."""
     return TurnFinished(
         turn.event_id,
@@ -171,4 +180,6 @@ def turn_finished(debate_id: str, turn: Turn) -> TurnFinished:
         turn.duration_ms,
         turn.model,
         turn.marks,
+        title,
+        notes,
     )

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -136,9 +136,36 @@ class Answer(BaseModel):
     shown: ClassVar[str]
 
     @classmethod
+    def from_prose(cls, text: str) -> Self | None:
+        """The answer in a reply without JSON, for answers that need none; None for all others."""
+        return None
+
+    @classmethod
     def fallback(cls) -> Self:
         """The safe answer that is stored, marked, when the model's cannot be read."""
         raise NotImplementedError
+
+
+Action: TypeAlias = Literal["continue", "guide", "end", "answer", "approve", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person said: the answer to the step at `position`, or words spoken at any time when that is None."""
+
+    action: Action
+    text: str = ""
+    position: int | None = None
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a step asks a person: a text, the answers it takes, the first being the usual one, and the time for it."""
+
+    text: str
+    actions: tuple[Action, ...]
+    timeout_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +181,12 @@ class Step:
     variables: Mapping[str, object] = field(default_factory=dict)
     max_tokens: int | None = None
     """What the seat may write, known when the step is asked for; its prompt says so then and ever after."""
+    reads: frozenset[int] | None = None
+    """The positions of the turns that the seat reads; None when it reads all. A person's words are read by everyone."""
+    seconds: float | None = None
+    """The time it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""
+    question: Question | None = None
+    """What a person is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +199,8 @@ class Seat:
     max_tokens: int
     temperature: float = 0.7
     player: Literal["model", "human", "library"] = "model"
+    prefers: str | None = None
+    """The model it is meant for, taken when it can be reached and nothing else is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +215,9 @@ class SeatSettings:
 class Outcome(BaseModel):
     """What a script returns. Every surface can show it without knowing the format."""
 
+    shows_document: ClassVar[bool] = False
+    """Whether its document is what a reader wants to see at the end."""
+
     summary: str
     caveats: list[str] = Field(default_factory=list)
     """What a reader should know before trusting it."""
@@ -191,6 +229,25 @@ class Outcome(BaseModel):
     def table(self) -> tuple[tuple[str, ...], ...]:
         """The numbers behind it; the first row is the header."""
         raise NotImplementedError
+
+    def document(self, record: Record, turns: Sequence[Turn]) -> str | None:
+        """It as a markdown document of the format's own, or None for the usual one."""
+        return None
+
+    def is_approved(self) -> bool:
+        """Whether a person has approved it, so that its document may be written to where decisions are kept."""
+        return False
+
+    def issue(self, record: Record) -> Issue | None:
+        """The work that follows from it, for an issue tracker; None when nothing does."""
+        return None
+
+
+class Issue(NamedTuple):
+    """The text of an issue: what is to be done, and why."""
+
+    title: str
+    body: str
 
 
 S = TypeVar("S", bound=Settings)
@@ -228,17 +285,31 @@ class Debate(Generic[S]):
         *,
         answer: type[Answer] | None = None,
         names: Mapping[str, str] | None = None,
+        reads: frozenset[int] | None = None,
+        seconds: float | None = None,
+        max_tokens: int | None = None,
         **variables: object,
     ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
-        (turn,) = yield from self.ask_all([Step(seat, kind, round, answer, names, variables)])
+        step = Step(seat, kind, round, answer, names, variables, max_tokens, reads, seconds)
+        (turn,) = yield from self.ask_all([step])
         return turn
+
+    def ask_person(
+        self, kind: str, question: Question, round: int | None = None
+    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Said]:
+        """Ask the person in the `human` seat; the debate waits, holding nothing, until there is an answer."""
+        (turn,) = yield from self.ask_all([Step("human", kind, round, question=question)])
+        return Said((turn.data or {}).get("action", question.actions[0]), turn.content, turn.position)  # type: ignore[arg-type]
 
     def ask_all(self, steps: Sequence[Step]) -> Generator[tuple[Step, ...], tuple[Turn, ...], tuple[Turn, ...]]:
         """Several steps that play in parallel, none seeing another's turn."""
-        capped = (
-            replace(step, max_tokens=self.output_cap(step.seat)) if step.seat in self.seats else step for step in steps
-        )
-        return (yield tuple(capped))
+        return (yield tuple(self._capped(step) for step in steps)) if steps else ()
+
+    def _capped(self, step: Step) -> Step:
+        if step.seat not in self.seats:
+            return step
+        cap = self.output_cap(step.seat)
+        return replace(step, max_tokens=cap if step.max_tokens is None else max(1, min(cap, step.max_tokens)))
 
     @contextmanager
     def until_closing(self) -> Iterator[None]:
@@ -284,7 +355,7 @@ class Debate(Generic[S]):
         cap = self.seats[seat].max_tokens
         if not self.debating:
             return cap
-        steps_left = self._speaking - (len(self.transcript) - self._round_start)
+        steps_left = self._speaking - sum(turn.seat in self.seats for turn in self.transcript[self._round_start :])
         return max(1, min(cap, self._output_left() // max(1, steps_left)))
 
     def runtime(self) -> float:
@@ -305,6 +376,14 @@ class Debate(Generic[S]):
         return self.settings.max_total_output_tokens - written - self._reserve
 
 
+def _no_titles(debate: Debate[Any]) -> Mapping[str, str]:
+    return {}
+
+
+def _no_notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Format(Generic[S, O_co]):
     """The rules of one kind of debate, and all that the rest of moot needs to know about it."""
@@ -318,12 +397,18 @@ class Format(Generic[S, O_co]):
     script: Callable[[Debate[S]], Script[O_co]]
     folder: Path
     """Where its prompt files are, `rules.md` and one `<kind>.md` for each kind."""
+    titles: Callable[[Debate[S]], Mapping[str, str]] = _no_titles
+    """How readers call the seats that are cast while the debate runs; those it leaves out keep their own title."""
+    notes: Callable[[Debate[S], Turn], tuple[str, ...]] = _no_notes
+    """What code has to say about a turn, from the turns before it; readers see it below the turn."""
 
     def seat(self, name: str) -> Seat:
         return next(seat for seat in self.seats if seat.name == name)
 
-    def title(self, seat: str) -> str:
+    def title(self, seat: str, debate: Debate[S] | None = None) -> str:
         """How readers call a seat, those outside the format (clock, human) included."""
+        if debate and (given := self.titles(debate).get(seat)):
+            return given
         return next((declared.title for declared in self.seats if declared.name == seat), seat.capitalize())
 
     def open(self, record: Record) -> Debate[S]:
@@ -376,3 +461,25 @@ class Failure:
     message: str
     at: float
     run: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """How a person found the outcome."""
+
+    stars: int
+    comment: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """The issue made of a debate's outcome, and how handing it over went."""
+
+    id: str
+    title: str
+    body: str
+    created_at: float = 0.0
+    delivered: bool = False
+    attempts: int = 0
+    result: str = ""

@@ -20,6 +20,7 @@ WORDS_PER_TOKEN = 0.45
 """How many words to ask for, per token of the cap: replies then end by themselves, well before it."""
 
 LEFT_OUT = "[earlier turns left out]"
+PERSON = "the person who asked"
 
 _SPEECH = re.compile(r"^<turn by=.*?^</turn>$", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"<(?=\s*/?\s*(?:turn|topic|source)\b)", re.IGNORECASE)
@@ -54,7 +55,7 @@ class Prompts:
         messages = [self._rules(format, debate, step)]
         heard: list[str] = []
         for at, (turn, asked) in enumerate(zip(debate.transcript, debate.steps, strict=True)):
-            if turn.seat == step.seat:
+            if turn.seat == step.seat and _sees(step, turn):
                 instruction = self._instruction(format, debate, asked, at)
                 messages.append(Message("user", "\n\n".join([*heard, instruction])))
                 messages.append(Message("assistant", _blinded(format, step, turn.content)))
@@ -66,7 +67,8 @@ class Prompts:
 
     def _rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> Message:
         names = step.names or {}
-        return Message("system", self._render(format, "rules", topic=debate.topic, s=debate.settings, names=names))
+        rules = self._render(format, "rules", topic=debate.topic, s=debate.settings, names=names, **step.variables)
+        return Message("system", rules)
 
     def _instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
         seat = format.seat(step.seat)
@@ -141,13 +143,20 @@ def _without_first(message: Message, number: int) -> Message:
 
 
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
-    known = step.names if step.names is not None else [seat.name for seat in format.seats]
-    return turn.seat in known
+    if turn.seat == "human":
+        return bool(turn.content) and turn.kind != "conclude"
+    known = step.names if step.names is not None else [seat.name for seat in format.seats if seat.player == "model"]
+    return turn.seat in known and _sees(step, turn)
+
+
+def _sees(step: Step, turn: Turn) -> bool:
+    return bool(turn.content) and (step.reads is None or turn.position in step.reads)
 
 
 def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:
     """A turn as another seat reads it."""
-    name = step.names[turn.seat] if step.names else format.title(turn.seat)
+    name = PERSON if turn.seat == "human" else step.names[turn.seat] if step.names else format.title(turn.seat)
+    name = data(name).replace('"', "'")
     round = f' round="{turn.round}"' if turn.round is not None else ""
     return f'<turn by="{name}"{round}>\n{data(_blinded(format, step, turn.content))}\n</turn>'
 

@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from moot.errors import InvalidInput, faults
+from moot.workflow import WorkflowSettings
 
 FILE = "moot.yaml"
 
@@ -52,6 +53,8 @@ class AppSettings(BaseSettings):
     formats: dict[str, dict[str, JsonValue]] = Field(default_factory=dict, description="format → its default settings")
     prices: dict[str, Price] = Field(default_factory=dict, description="model → its price")
     prompts: Path | None = Field(None, description="a folder whose <format>/<kind>.md replace moot's own prompts")
+    decisions: Path = Field(Path("docs/decisions"), description="where approved decisions are written")
+    workflow: WorkflowSettings | None = Field(None, description="what the issues made of decisions are handed to")
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(10, gt=0)
 

@@ -5,25 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
+from rich.console import Console, Group
 from rich.text import Text
 
 from moot.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
-from moot.model import NO_USAGE, AnyFormat, Outcome, Record, Turn, Usage
+from moot.model import AnyFormat, Record
 from moot.screen import Bottom, printable, wrap
+from moot.tables import INDENT, LONGEST_LINE, reason_text, short_model
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
-INDENT = "  "
-LONGEST_LINE = 100
-WIDE = 80
-"""From this width on, tables show all their columns."""
 SECONDS_PER_FRAME = 0.05
 
 
@@ -103,7 +98,7 @@ class LiveView:
         if speech := self._speeches.get(event.position):
             speech.finished, speech.text = event, _live_text(event.content)
             self._print_finished()
-        elif is_seat(self._format, event.seat):
+        elif is_speech(self._format, event):
             self._bottom.print(*turn_lines(self._format, event, self._console.width))
         else:
             self._say_aside(event.content)
@@ -113,7 +108,7 @@ class LiveView:
         while (front := self._front()) and front.finished:
             self._flow()
             self._print_tail()
-            self._bottom.print(*mark_lines(front.finished))
+            self._bottom.print(*note_lines(front.finished, self._console.width))
             del self._speeches[front.event.position]
             if follower := self._front():
                 self._headline(follower.event)
@@ -122,11 +117,11 @@ class LiveView:
         return self._speeches[min(self._speeches)] if self._speeches else None
 
     def _headline(self, event: TurnStarted) -> None:
-        self._bottom.print(Text(), headline(self._format, event.seat, event.kind, event.round))
+        self._bottom.print(Text(), headline(self._format, event))
 
     def _say_aside(self, reason: str) -> None:
         """What happened between turns; a limit of time is told twice, by its turn and by its event."""
-        if reason != self._aside:
+        if reason and reason != self._aside:
             self._bottom.print(Text(f"\n{INDENT}— {printable(reason_text(reason))} —", style="dim"))
         self._aside = reason
 
@@ -180,13 +175,13 @@ class PlainView:
 
     def show(self, event: Event) -> None:
         match event:
-            case TurnFinished() if self.console.is_terminal and is_seat(self.format, event.seat):
+            case TurnFinished() if self.console.is_terminal and is_speech(self.format, event):
                 self.console.print(Group(*turn_lines(self.format, event, self.console.width)))
-            case TurnFinished() if is_seat(self.format, event.seat):
-                title = title_text(self.format, event.seat, event.kind, event.round)
+            case TurnFinished() if is_speech(self.format, event):
                 marks = f" [{', '.join(event.marks)}]" if event.marks else ""
-                self._print(f"\n{title}{marks}\n{printable(event.content)}")
-            case TurnFinished(content=reason) | LimitReached(reason=reason) if reason != self.aside:
+                notes = "".join(f"\n({note})" for note in event.notes)
+                self._print(printable(f"\n{title_text(event)}{marks}\n{event.content}{notes}"))
+            case TurnFinished(content=reason) | LimitReached(reason=reason) if reason and reason != self.aside:
                 self.aside = reason
                 self._print(f"\n({printable(reason_text(reason))})")
             case _:
@@ -217,9 +212,11 @@ class JsonView:
         pass
 
 
-def is_seat(format: AnyFormat, name: str) -> bool:
-    """Whether the format has this seat; the clock and a person who concludes speak from outside."""
-    return any(seat.name == name for seat in format.seats)
+def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
+    """Whether a turn is shown as one; the clock, and a person who concludes or lets it go on, say nothing."""
+    if turn.seat == "human":
+        return bool(turn.content) and turn.kind != "conclude"
+    return any(seat.name == turn.seat for seat in format.seats)
 
 
 def text_width(console_width: int) -> int:
@@ -229,132 +226,38 @@ def text_width(console_width: int) -> int:
 def turn_lines(format: AnyFormat, turn: TurnFinished, console_width: int) -> Iterator[Text]:
     """A whole turn as it would have been left by the live view."""
     yield Text()
-    yield headline(format, turn.seat, turn.kind, turn.round)
+    yield headline(format, turn)
     for line, _ in wrap(_live_text(turn.content), text_width(console_width)):
         yield Text(INDENT + line)
-    yield from mark_lines(turn)
+    yield from note_lines(turn, console_width)
 
 
-def mark_lines(turn: TurnFinished) -> Iterator[Text]:
+def note_lines(turn: TurnFinished, console_width: int) -> Iterator[Text]:
+    """Its marks, and what code found out about it."""
     if turn.marks:
         yield Text(f"{INDENT}[{', '.join(turn.marks)}]", style="dim italic")
+    for note in turn.notes:
+        for line, _ in wrap(f"› {printable(note)}", text_width(console_width)):
+            yield Text(INDENT + line, style="dim italic")
 
 
-def headline(format: AnyFormat, seat: str, kind: str, round: int | None) -> Text:
-    names = [declared.name for declared in format.seats]
-    colour = COLOURS[names.index(seat) % len(COLOURS)]
+def headline(format: AnyFormat, event: TurnStarted | TurnFinished) -> Text:
+    names = [seat.name for seat in format.seats]
+    colour = COLOURS[names.index(event.seat) % len(COLOURS)] if event.seat in names else "white"
     line = Text()
     line.append("▌ ", style=colour)
-    line.append(format.title(seat), style=f"bold {colour}")
-    line.append(f"  {kind}" + (f" · round {round}" if round else ""), style="dim")
+    line.append(printable(title_of(event)), style=f"bold {colour}")
+    line.append(f"  {event.kind}" + (f" · round {event.round}" if event.round else ""), style="dim")
     return line
 
 
-def title_text(format: AnyFormat, seat: str, kind: str, round: int | None) -> str:
-    return f"{format.title(seat)} · {kind}" + (f" · round {round}" if round else "")
+def title_text(event: TurnFinished) -> str:
+    return f"{title_of(event)} · {event.kind}" + (f" · round {event.round}" if event.round else "")
 
 
-def reason_text(reason: str | None) -> str:
-    texts = {
-        "max_rounds": "all rounds were played",
-        "max_runtime_seconds": "the time limit was reached",
-        "max_total_output_tokens": "the limit of output tokens was reached",
-        "max_cost": "the limit of cost was reached",
-        "concluded": "a person asked for the conclusion",
-        "stopped": "a person stopped it",
-        "interrupted": "the run was interrupted",
-        "completed": "everything was said",
-    }
-    return texts.get(reason or "", (reason or "–").replace("_", " "))
-
-
-def short_model(name: str) -> str:
-    """The model without the address of its server."""
-    return name.rpartition("#")[2]
-
-
-def introduction(record: Record, format: AnyFormat) -> Text:
-    models = {seat: short_model(chosen.model) for seat, chosen in record.seats.items()}
-    if len(set(models.values())) == 1:
-        who = f"{next(iter(models.values()))} in every seat"
-    else:
-        who = ", ".join(f"{format.title(seat)}: {model}" for seat, model in models.items())
-    text = Text("\n")
-    text.append(printable(record.topic), style="bold")
-    return text.append(printable(f"\n{record.format} {record.id} · {who}"), style="dim")
-
-
-def outcome_view(outcome: Outcome, stop_reason: str | None) -> RenderableType:
-    """The decision, its numbers and what weakens it; the reasons are the last turn, just above."""
-    header, *rows = outcome.table()
-    table = Table(*header, box=None, padding=(0, 3, 0, 0), header_style="dim")
-    for row in rows:
-        table.add_row(*(printable(cell) for cell in row))
-    parts: list[RenderableType] = [Text(printable(outcome.headline()), style="bold"), Text(), table, Text()]
-    parts += [Text(f"! {printable(caveat)}", style="yellow") for caveat in outcome.caveats]
-    parts.append(Text(f"Ended because {printable(reason_text(stop_reason))}.", style="dim"))
-    return Padding(Group(*parts), (1, len(INDENT), 0, len(INDENT)))
-
-
-def outcome_text(outcome: Outcome, stop_reason: str | None) -> str:
-    """The same for a pipe."""
-    caveats = [f"! {caveat}" for caveat in outcome.caveats]
-    lines = [outcome.headline(), "", *aligned(outcome.table()), "", *caveats]
-    return printable("\n".join([*lines, f"Ended because {reason_text(stop_reason)}."]))
-
-
-def debate_row(record: Record) -> tuple[str, str, str, str, Text]:
-    """For `print_table`: id, format, status, when it began, topic."""
-    began = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
-    topic = Text(printable(" ".join(record.topic.split())), overflow="ellipsis", no_wrap=True)
-    return (record.id, record.format, record.status, began, topic)
-
-
-def print_table(
-    console: Console,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str | Text]],
-    *,
-    wide: Collection[str] = (),
-) -> None:
-    """The columns named in `wide` are left out on a narrow terminal; a pipe gets everything, uncut."""
-    if not console.is_terminal:
-        console.file.write("\n".join(aligned([header, *rows])) + "\n")
-        return
-    kept = [at for at, name in enumerate(header) if console.width >= WIDE or name not in wide]
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
-    for at in kept:
-        table.add_column(header[at], overflow="fold")
-    for row in rows:
-        table.add_row(*(row[at] for at in kept))
-    console.print(table)
-
-
-def aligned(rows: Sequence[Sequence[str | Text]]) -> list[str]:
-    """Rows as lines of text, their columns one below the other."""
-    texts = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
-    return [
-        "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in texts
-    ]
+def title_of(event: TurnStarted | TurnFinished) -> str:
+    return "You" if event.seat == "human" else event.title
 
 
 def _live_text(text: str) -> str:
     return printable(text).replace("\t", "    ")
-
-
-def usage_cells(usage: Usage) -> tuple[str, ...]:
-    """Calls, tokens in, cached, out, and what it cost."""
-    cost = "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
-    counts = (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens)
-    return (*(f"{count:,}" for count in counts), cost)
-
-
-def usage_text(turns: Iterable[Turn]) -> str:
-    usage = sum((turn.usage for turn in turns), NO_USAGE)
-    calls, sent, cached, written, cost = usage_cells(usage)
-    about = "about " if usage.estimated else ""
-    price = "the price is unknown" if usage.cost is None else cost
-    of_them = f", {cached} of them cached" if usage.cached_tokens else ""
-    return f"{calls} calls · {about}{sent} tokens in{of_them} · {written} out · {price}"

@@ -16,10 +16,10 @@ from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Completion, Request
 from moot.llm.connect import Models
 from moot.llm.server import prompt_characters
-from moot.model import AnyFormat, Failure, Record, Status, Turn, Usage
+from moot.model import AnyFormat, Failure, Rating, Record, Said, Status, Turn, Usage, Workflow
 from moot.prompts import Prompts
 from moot.settings import AppSettings, Price
-from moot.store.operations import cannot_take, fenced, id_taken, not_found, position_taken
+from moot.store.operations import answered, cannot_take, fenced, id_taken, no_workflow, not_found, position_taken
 from moot.store.store import Store, Stored
 
 ENDED = {Status.STOPPED, Status.FINISHED, Status.FAILED}
@@ -31,6 +31,9 @@ class _Kept:
     record: Record
     turns: dict[int, Turn] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    rating: Rating | None = None
+    workflow: Workflow | None = None
 
 
 class MemoryStore:
@@ -60,7 +63,7 @@ class MemoryStore:
         kept = self._find(debate_id)
         turns = sorted(kept.turns.values(), key=lambda turn: turn.position)
         failures = sorted(kept.failures, key=lambda failure: failure.at)
-        return Stored(kept.record, tuple(turns), tuple(failures))
+        return Stored(kept.record, tuple(turns), tuple(failures), kept.rating, kept.workflow)
 
     async def list(self, *, limit: int, status: Status | None = None) -> tuple[Record, ...]:
         records = (kept.record for kept in self._kept.values() if status in (None, kept.record.status))
@@ -71,7 +74,8 @@ class MemoryStore:
         if turn.position in kept.turns:
             raise position_taken(debate_id, turn.position)
         kept.turns[turn.position] = turn
-        return Control(kept.record.status is Status.STOPPING, kept.record.concluding)
+        remarks = sum(said.position is None for said in kept.said)
+        return Control(kept.record.status is Status.STOPPING, kept.record.concluding, remarks)
 
     async def add_failure(self, debate_id: str, failure: Failure) -> None:
         kept = self._find_for(debate_id, failure.run, lambda status: status not in ENDED)
@@ -135,6 +139,45 @@ class MemoryStore:
         if kept.record.status is not Status.FINISHED:
             kept.record = replace(kept.record, concluding=True)
         return kept.record
+
+    async def pause(self, debate_id: str) -> Record:
+        kept = self._find(debate_id)
+        if kept.record.status is Status.WAITING:
+            kept.record = replace(self._stopped(kept.record), stop_reason="checkpoint_timeout")
+        return kept.record
+
+    async def say(self, debate_id: str, said: Said) -> Said:
+        kept = self._find(debate_id)
+        if said.position is not None and any(said.position == other.position for other in kept.said):
+            raise answered(debate_id)
+        kept.said.append(replace(said, at=self._now()))
+        return kept.said[-1]
+
+    async def said(self, debate_id: str) -> tuple[Said, ...]:
+        kept = self._kept.get(debate_id)
+        return tuple(kept.said) if kept else ()
+
+    async def rate(self, debate_id: str, rating: Rating) -> Rating:
+        kept = self._find(debate_id)
+        kept.rating = replace(rating, at=self._now())
+        return kept.rating
+
+    async def add_workflow(self, debate_id: str, workflow: Workflow) -> Workflow:
+        kept = self._find(debate_id)
+        kept.workflow = kept.workflow or replace(workflow, created_at=self._now())
+        return kept.workflow
+
+    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
+        kept = self._kept.get(debate_id)
+        if kept is None or kept.workflow is None:
+            raise no_workflow(debate_id)
+        kept.workflow = replace(
+            kept.workflow,
+            delivered=workflow.delivered,
+            attempts=kept.workflow.attempts + workflow.attempts,
+            result=workflow.result,
+        )
+        return kept.workflow
 
     async def close(self) -> None:
         """Nothing to let go of."""

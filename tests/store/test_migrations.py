@@ -85,7 +85,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     return PostgresDatabase(request.getfixturevalue("postgres").empty_database())
 
 
-MIGRATED = (NEWEST, {"debates", "turns", "failures"})
+MIGRATED = (NEWEST, {"debates", "turns", "failures", "said", "ratings", "workflows"})
 
 
 async def test_a_fresh_database_gets_the_newest_schema(database: Database) -> None:

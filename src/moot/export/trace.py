@@ -8,12 +8,12 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from moot.model import NO_USAGE, JsonObject, Limits, Record, Status, Turn, Usage, span_seconds
+from moot.model import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage, span_seconds
 
 VERSION = 1
 
 
-def trace(record: Record, turns: Sequence[Turn]) -> JsonObject:
+def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -> JsonObject:
     rounds = sorted({turn.round for turn in turns if turn.round is not None})
     rounds_left = len(rounds) < _max_rounds(record)
     by_limit = record.stop_reason in Limits.model_fields
@@ -39,7 +39,7 @@ def trace(record: Record, turns: Sequence[Turn]) -> JsonObject:
         "timing": _timing(turns),
         "usage": _usage(turns),
         "quality_score": None,
-        "user_rating": None,
+        "user_rating": rating.stars if rating else None,
         "auto_score": None,
         "outcome": record.outcome,
     }

@@ -20,8 +20,9 @@ GROUP = "moot.formats"
 
 def built_in() -> tuple[AnyFormat, ...]:
     from moot.formats.duel.format import DUEL
+    from moot.formats.panel.format import PANEL
 
-    return (DUEL,)
+    return (PANEL, DUEL)
 
 
 def load() -> Mapping[str, AnyFormat]:

@@ -94,6 +94,8 @@ def parse(text: str, answer: type[Answer]) -> Answer:
     """The answer in a reply, whatever stands around it."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
+        if start < 0 and (prose := answer.from_prose(str(clean(text)))):
+            return prose
         raise Unreadable("there is no JSON object in it")
     try:
         value: JsonValue = from_json(text[start : end + 1])

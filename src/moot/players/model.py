@@ -47,7 +47,8 @@ class ModelPlayer:
         name = debate.seats[step.seat].model
         connection = await self._connect(name)
         request = self._request(debate, step, connection.model)
-        titles = {neutral: self._format.title(seat) for seat, neutral in (step.names or {}).items()}
+        titles = {neutral: self._format.title(seat, debate) for seat, neutral in (step.names or {}).items()}
+        titles = {neutral: title for neutral, title in titles.items() if neutral != title}
         if step.answer is None:
             return await self._speech(connection.client, request, titles, name, voice)
         return await self._structured(connection.client, request, titles, step.answer, name, voice)
@@ -56,7 +57,7 @@ class ModelPlayer:
         return Request(
             model,
             self._prompts.messages(self._format, debate, step),
-            debate.output_cap(step.seat),
+            step.max_tokens or debate.output_cap(step.seat),
             debate.seats[step.seat].temperature,
             _schema(step.answer) if step.answer else None,
             debate.settings.think,
@@ -141,10 +142,26 @@ def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
 @cache
 def _schema(answer: type[Answer]) -> Schema:
     schema = answer.model_json_schema(by_alias=True)
-    schema.pop("description", None)
-    schema["additionalProperties"] = False
-    schema["required"] = list(schema["properties"])
-    return Schema(answer.__name__.lower(), schema)
+    return Schema(answer.__name__.lower(), _strict(schema, schema.pop("$defs", {})))
+
+
+def _strict(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """A schema as servers want it: nothing to look up elsewhere, every key required, no other allowed."""
+    if isinstance(schema, list):
+        return [_strict(part, definitions) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _strict(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "properties" not in schema:
+        return {key: _strict(part, definitions) for key, part in schema.items()}
+    properties = {name: _strict(part, definitions) for name, part in schema["properties"].items()}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _repair(request: Request, text: str, fault: str) -> Request:

@@ -11,17 +11,20 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from moot.engine import Control, Ending
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.model import Failure, Record, Status, Turn
+from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store.sql import (
     Parameters,
     Row,
     debate_parameters,
     failure_from,
     failure_parameters,
+    rating_from,
     record_from,
+    said_from,
     to_json,
     turn_from,
     turn_parameters,
+    workflow_from,
 )
 from moot.store.store import Stored
 
@@ -51,7 +54,15 @@ def load(debate_id: str) -> Operation[Stored]:
     record = yield from _find(debate_id)
     turns = yield Statement("list_turns", {"debate_id": debate_id})
     failures = yield Statement("list_failures", {"debate_id": debate_id})
-    return Stored(record, tuple(map(turn_from, turns)), tuple(map(failure_from, failures)))
+    ratings = yield Statement("latest_rating", {"debate_id": debate_id})
+    workflows = yield Statement("find_workflow", {"debate_id": debate_id})
+    return Stored(
+        record,
+        tuple(map(turn_from, turns)),
+        tuple(map(failure_from, failures)),
+        rating_from(ratings[0]) if ratings else None,
+        workflow_from(workflows[0]) if workflows else None,
+    )
 
 
 def list_debates(limit: int, status: Status | None) -> Operation[tuple[Record, ...]]:
@@ -69,7 +80,7 @@ def append(debate_id: str, turn: Turn) -> Operation[Control]:
         raise position_taken(debate_id, turn.position) from None
     if not rows:
         raise (yield from _why_fenced(debate_id, turn.run))
-    return Control(bool(rows[0]["stopping"]), bool(rows[0]["concluding"]))
+    return Control(bool(rows[0]["stopping"]), bool(rows[0]["concluding"]), rows[0]["remarks"])
 
 
 def add_failure(debate_id: str, failure: Failure) -> Operation[None]:
@@ -121,6 +132,77 @@ def ask_to_stop(debate_id: str) -> Operation[Record]:
 def ask_to_conclude(debate_id: str) -> Operation[Record]:
     rows = yield Statement("ask_to_conclude", {"debate_id": debate_id})
     return record_from(rows[0]) if rows else (yield from _find(debate_id))
+
+
+def pause(debate_id: str) -> Operation[Record]:
+    rows = yield Statement("pause", {"debate_id": debate_id})
+    return record_from(rows[0]) if rows else (yield from _find(debate_id))
+
+
+def say(debate_id: str, said: Said) -> Operation[Said]:
+    parameters: Parameters = {
+        "debate_id": debate_id,
+        "position": said.position,
+        "action": said.action,
+        "text": said.text,
+    }
+    try:
+        rows = yield Statement("insert_said", parameters)
+    except AlreadyThere:
+        raise answered(debate_id) from None
+    if not rows:
+        raise not_found(debate_id)
+    return said_from(rows[0])
+
+
+def said(debate_id: str) -> Operation[tuple[Said, ...]]:
+    rows = yield Statement("list_said", {"debate_id": debate_id})
+    return tuple(map(said_from, rows))
+
+
+def rate(debate_id: str, rating: Rating) -> Operation[Rating]:
+    parameters: Parameters = {"debate_id": debate_id, "stars": rating.stars, "comment": rating.comment}
+    rows = yield Statement("insert_rating", parameters)
+    if not rows:
+        raise not_found(debate_id)
+    return rating_from(rows[0])
+
+
+def add_workflow(debate_id: str, workflow: Workflow) -> Operation[Workflow]:
+    parameters: Parameters = {
+        "debate_id": debate_id,
+        "id": workflow.id,
+        "title": workflow.title,
+        "body": workflow.body,
+    }
+    try:
+        rows = yield Statement("insert_workflow", parameters)
+    except AlreadyThere:
+        rows = yield Statement("find_workflow", {"debate_id": debate_id})
+    if not rows:
+        raise not_found(debate_id)
+    return workflow_from(rows[0])
+
+
+def note_delivery(debate_id: str, workflow: Workflow) -> Operation[Workflow]:
+    parameters: Parameters = {
+        "debate_id": debate_id,
+        "delivered": workflow.delivered,
+        "attempts": workflow.attempts,
+        "result": workflow.result,
+    }
+    rows = yield Statement("note_delivery", parameters)
+    if not rows:
+        raise no_workflow(debate_id)
+    return workflow_from(rows[0])
+
+
+def answered(debate_id: str) -> WrongStatus:
+    return WrongStatus(f"this question of {debate_id} has been answered already; moot show {debate_id} tells how")
+
+
+def no_workflow(debate_id: str) -> NotFound:
+    return NotFound(f"{debate_id} has no workflow; make one: moot workflow {debate_id}")
 
 
 def id_taken(debate_id: str) -> StoreError:

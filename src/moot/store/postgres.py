@@ -11,7 +11,7 @@ import asyncpg
 
 from moot.engine import Control, Ending
 from moot.errors import StoreError
-from moot.model import Failure, Record, Status, Turn
+from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store import operations
 from moot.store.operations import AlreadyThere, Operation
 from moot.store.sql import migrations, queries
@@ -94,6 +94,24 @@ class PostgresStore:
 
     async def ask_to_conclude(self, debate_id: str) -> Record:
         return await self._run(operations.ask_to_conclude(debate_id))
+
+    async def pause(self, debate_id: str) -> Record:
+        return await self._run(operations.pause(debate_id))
+
+    async def say(self, debate_id: str, said: Said) -> Said:
+        return await self._run(operations.say(debate_id, said))
+
+    async def said(self, debate_id: str) -> tuple[Said, ...]:
+        return await self._run(operations.said(debate_id))
+
+    async def rate(self, debate_id: str, rating: Rating) -> Rating:
+        return await self._run(operations.rate(debate_id, rating))
+
+    async def add_workflow(self, debate_id: str, workflow: Workflow) -> Workflow:
+        return await self._run(operations.add_workflow(debate_id, workflow))
+
+    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
+        return await self._run(operations.note_delivery(debate_id, workflow))
 
     async def close(self) -> None:
         """Finish what was begun, then disconnect."""

@@ -36,7 +36,8 @@ WHERE debates.id = :debate_id AND debates.run = :run AND debates.status NOT IN (
 /*postgres FOR SHARE */
 RETURNING
     (SELECT debates.status = 'stopping' FROM debates WHERE debates.id = turns.debate_id) AS stopping,
-    (SELECT debates.concluding FROM debates WHERE debates.id = turns.debate_id) AS concluding;
+    (SELECT debates.concluding FROM debates WHERE debates.id = turns.debate_id) AS concluding,
+    (SELECT count(*) FROM said WHERE said.debate_id = turns.debate_id AND said.position IS NULL) AS remarks;
 
 -- name: insert_failure
 -- Fenced like a turn.
@@ -94,3 +95,41 @@ RETURNING *;
 
 -- name: ask_to_conclude
 UPDATE debates SET concluding = TRUE WHERE id = :debate_id AND status <> 'finished' RETURNING *;
+
+-- name: pause
+-- A person has not answered in time: nothing waits any more, and the debate can be resumed.
+UPDATE debates
+SET status = 'stopped', stop_reason = 'checkpoint_timeout', finished_at = moot_now()
+WHERE id = :debate_id AND status = 'waiting'
+RETURNING *;
+
+-- name: insert_said
+-- One answer to a step: (debate_id, position) is unique.
+INSERT INTO said (debate_id, position, action, text, at)
+SELECT debates.id, :position, :action, :text, moot_now() FROM debates WHERE debates.id = :debate_id
+RETURNING *;
+
+-- name: list_said
+SELECT * FROM said WHERE debate_id = :debate_id ORDER BY id;
+
+-- name: insert_rating
+INSERT INTO ratings (debate_id, stars, comment, at)
+SELECT debates.id, :stars, :comment, moot_now() FROM debates WHERE debates.id = :debate_id
+RETURNING *;
+
+-- name: latest_rating
+SELECT * FROM ratings WHERE debate_id = :debate_id ORDER BY id DESC LIMIT 1;
+
+-- name: insert_workflow
+INSERT INTO workflows (debate_id, id, title, body, created_at)
+SELECT debates.id, :id, :title, :body, moot_now() FROM debates WHERE debates.id = :debate_id
+RETURNING *;
+
+-- name: find_workflow
+SELECT * FROM workflows WHERE debate_id = :debate_id;
+
+-- name: note_delivery
+UPDATE workflows
+SET delivered = :delivered, attempts = attempts + :attempts, result = :result
+WHERE debate_id = :debate_id
+RETURNING *;

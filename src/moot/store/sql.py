@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import orjson
 
 from moot.errors import SchemaTooNew
-from moot.model import Failure, JsonObject, Record, SeatSettings, Status, Turn, Usage
+from moot.model import Failure, JsonObject, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
 
 Dialect: TypeAlias = Literal["sqlite", "postgres"]
 Parameter: TypeAlias = str | int | float | None
@@ -166,6 +166,26 @@ def failure_from(row: Row) -> Failure:
         message=row["message"],
         at=row["at"],
         run=row["run"],
+    )
+
+
+def said_from(row: Row) -> Said:
+    return Said(row["action"], row["text"], row["position"], row["at"])
+
+
+def rating_from(row: Row) -> Rating:
+    return Rating(row["stars"], row["comment"], row["at"])
+
+
+def workflow_from(row: Row) -> Workflow:
+    return Workflow(
+        row["id"],
+        row["title"],
+        row["body"],
+        row["created_at"],
+        bool(row["delivered"]),
+        row["attempts"],
+        row["result"],
     )
 
 

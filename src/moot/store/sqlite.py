@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from moot.engine import Control, Ending
 from moot.errors import StoreError
-from moot.model import Failure, Record, Status, Turn
+from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store import operations
 from moot.store.operations import AlreadyThere, Operation
 from moot.store.sql import migrations, queries
@@ -87,6 +87,24 @@ class SqliteStore:
 
     async def ask_to_conclude(self, debate_id: str) -> Record:
         return await self._write(operations.ask_to_conclude(debate_id))
+
+    async def pause(self, debate_id: str) -> Record:
+        return await self._write(operations.pause(debate_id))
+
+    async def say(self, debate_id: str, said: Said) -> Said:
+        return await self._write(operations.say(debate_id, said))
+
+    async def said(self, debate_id: str) -> tuple[Said, ...]:
+        return await self._read(operations.said(debate_id))
+
+    async def rate(self, debate_id: str, rating: Rating) -> Rating:
+        return await self._write(operations.rate(debate_id, rating))
+
+    async def add_workflow(self, debate_id: str, workflow: Workflow) -> Workflow:
+        return await self._write(operations.add_workflow(debate_id, workflow))
+
+    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
+        return await self._write(operations.note_delivery(debate_id, workflow))
 
     async def close(self) -> None:
         """Finish what was begun, then let go of the file."""

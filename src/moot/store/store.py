@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from moot.engine import TurnStore
-from moot.model import Failure, Record, Status, Turn
+from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 
 
 class Stored(NamedTuple):
     """A debate with all that was stored of it; turns by position, failures by time."""
 
     record: Record
-    turns: tuple[Turn, ...]
-    failures: tuple[Failure, ...]
+    turns: tuple[Turn, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    rating: Rating | None = None
+    workflow: Workflow | None = None
 
 
 class Store(TurnStore, Protocol):
@@ -52,6 +54,26 @@ class Store(TurnStore, Protocol):
 
     async def ask_to_conclude(self, debate_id: str) -> Record:
         """Note that the closing steps shall come next; no change once it is finished."""
+        ...
+
+    async def pause(self, debate_id: str) -> Record:
+        """Stop a debate that has waited too long for a person; no change when it does not wait."""
+        ...
+
+    async def say(self, debate_id: str, said: Said) -> Said:
+        """Keep a person's words. Raises WrongStatus when the step they answer has an answer already."""
+        ...
+
+    async def rate(self, debate_id: str, rating: Rating) -> Rating:
+        """The latest rating counts."""
+        ...
+
+    async def add_workflow(self, debate_id: str, workflow: Workflow) -> Workflow:
+        """Keep the workflow of a debate, which has at most one: the first stays."""
+        ...
+
+    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
+        """Note how handing over the workflow went; `attempts` are added to those before."""
         ...
 
     async def close(self) -> None: ...

@@ -1,0 +1,144 @@
+"""What a person is asked in the terminal, and how they answer: a letter, a line of text, or nothing in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import Enum, auto
+from textwrap import wrap
+
+from moot.app import App
+from moot.errors import InvalidInput, WrongStatus
+from moot.events import Waiting
+from moot.model import Action
+from moot.screen import printable
+
+LABELS: Mapping[Action, str] = {
+    "continue": "[C]ontinue",
+    "guide": "[G]uide",
+    "end": "[E]nd early",
+    "approve": "[A]pprove",
+    "reject": "[R]eject",
+    "answer": "[A]nswer",
+}
+TEXTS: Mapping[Action, str] = {
+    "guide": "Your guidance: ",
+    "answer": "Your answer: ",
+    "reject": "Your reason: ",
+}
+WIDTH = 78
+
+
+class Left(Enum):
+    """Why a person did not answer."""
+
+    NO_ANSWER = auto()
+    CLOSED = auto()
+    INTERRUPTED = auto()
+
+
+class _Gone(Exception):
+    def __init__(self, left: Left) -> None:
+        self.left = left
+
+
+async def converse(app: App, asked: Waiting) -> Left | None:
+    """Ask until there is an answer that the debate takes; None when it has been given."""
+    _print(*question_lines(asked))
+    try:
+        async with asyncio.timeout(asked.timeout_seconds):
+            await _answer(app, asked)
+    except TimeoutError:
+        await app.pause(asked.debate)
+        _print("")
+        return Left.NO_ANSWER
+    except _Gone as gone:
+        _print("")
+        return gone.left
+    return None
+
+
+async def yes(question: str) -> bool:
+    """Whether the person agrees; no is the usual answer."""
+    try:
+        return (await _line(f"\n{question} [y/N] ")).lower() in ("y", "yes")
+    except _Gone:
+        return False
+
+
+def question_lines(asked: Waiting) -> list[str]:
+    """The question as the terminal shows it, the possible answers below."""
+    title = f"═══ Round {asked.round} Complete ═══" if asked.round else "═══ Your turn ═══"
+    name = "Moderator: "
+    paragraphs = printable(asked.question).splitlines() or [""]
+    lines = [line for paragraph in paragraphs for line in wrap(paragraph, WIDTH - len(name)) or [""]]
+    indented = [(name if not at else " " * len(name)) + line for at, line in enumerate(lines)]
+    labels = [] if len(asked.actions) == 1 else ["", "  ".join(LABELS[action] for action in asked.actions)]
+    return ["", title, *indented, *labels]
+
+
+async def _answer(app: App, asked: Waiting) -> None:
+    while True:
+        action = await _action(asked)
+        text = await _line(TEXTS[action]) if action in TEXTS else ""
+        try:
+            await app.reply(asked.debate, action, text)
+        except InvalidInput as error:
+            _print(printable(str(error)))
+        except WrongStatus:  # somebody else was faster: the debate goes on with their answer
+            _print("This was answered elsewhere.")
+            return
+        else:
+            if asked.round and action in ("continue", "guide"):
+                _print(f"═══ Round {asked.round + 1} Starting ═══")
+            return
+
+
+async def _action(asked: Waiting) -> Action:
+    """The answer whose letter was typed; a question with one possible answer needs no letter."""
+    if len(asked.actions) == 1:
+        return asked.actions[0]
+    letters = {LABELS[action][1].lower(): action for action in asked.actions}
+    while True:
+        typed = (await _line("> ")).lower()
+        if typed[:1] in letters and letters[typed[:1]].startswith(typed[:1]):
+            return letters[typed[:1]]
+        _print(f"Type one of {', '.join(letter.upper() for letter in letters)}, then Enter.")
+
+
+async def _line(prompt: str) -> str:
+    """A line from the terminal, without blocking the loop. Raises _Gone at its end and on Ctrl-C."""
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[bytes] = loop.create_future()
+    terminal = sys.stdin.fileno()
+
+    def read() -> None:
+        if not typed.done():
+            typed.set_result(os.read(terminal, 65536))
+
+    def interrupt() -> None:
+        if not typed.done():
+            typed.set_exception(_Gone(Left.INTERRUPTED))
+
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    loop.add_reader(terminal, read)
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(name, interrupt)
+    try:
+        line = await typed
+    finally:
+        loop.remove_reader(terminal)
+    if not line:
+        raise _Gone(Left.CLOSED)
+    return line.decode("utf-8", "replace").strip()
+
+
+def _print(*lines: str) -> None:
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()

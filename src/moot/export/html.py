@@ -1,0 +1,105 @@
+"""A markdown document as one HTML file that needs nothing else: no scripts, no requests, fit for screen and paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+TABLES = {"table", "thead", "tbody", "tr", "th", "td"}
+PARTS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "section", "strong", "sup", "ul"}
+TAGS = PARTS | HEADINGS | TABLES
+ATTRIBUTES = {"a": {"href", "id"}, "ol": {"start"}, **{tag: {"id"} for tag in ("li", "p", *HEADINGS)}}
+SCHEMES = {"http", "https", "mailto"}
+_FRONT_MATTER = re.compile(r"---\n.*?\n---\n", re.DOTALL)
+_ANCHOR = re.compile(r'<a id="(turn-[0-9]+)"></a>')
+
+STYLE = """\
+:root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1f2328; --soft: #5b626b; --line: #dcdfe3; --tint: #f2f3f1;
+  --link: #0a58b5 }
+@media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e3e6ea; --soft: #a0a8b2; --line: #343a42;
+  --tint: #1e2227; --link: #82b7ff } }
+* { box-sizing: border-box }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1.0625rem/1.65 Charter, "Bitstream Charter",
+  "Iowan Old Style", Georgia, serif; overflow-wrap: anywhere }
+main { max-width: 42rem; margin: 0 auto; padding: 3.5rem 1.25rem 6rem }
+h1, h2, h3, h4, h5, h6, th { font-family: system-ui, -apple-system, "Segoe UI", sans-serif; line-height: 1.25 }
+h1 { font-size: 2rem; letter-spacing: -.015em; margin: 0 0 .5rem; text-wrap: balance }
+h1 + p { color: var(--soft); margin: 0 0 2.5rem; font: .875rem/1.5 system-ui, -apple-system, sans-serif }
+h2 { font-size: 1.35rem; margin: 3rem 0 1rem; padding-top: 1.25rem; border-top: 1px solid var(--line) }
+h3 { font-size: 1.0625rem; margin: 2.25rem 0 .5rem; scroll-margin-top: 1rem }
+h4, h5, h6 { font-size: 1rem; margin: 1.5rem 0 .25rem; color: var(--soft) }
+h3:target { background: var(--tint); box-shadow: -.5rem 0 0 var(--tint), .5rem 0 0 var(--tint) }
+p, ul, ol, blockquote, pre, table { margin: 0 0 1rem }
+ul, ol { padding-left: 1.4rem }
+a { color: var(--link); text-underline-offset: .15em }
+blockquote { margin-left: 0; padding-left: 1rem; border-left: 3px solid var(--line); color: var(--soft) }
+code { font: .875em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; background: var(--tint);
+  padding: .1em .3em; border-radius: 4px }
+pre { background: var(--tint); padding: .9rem 1rem; border-radius: 8px; white-space: pre-wrap }
+pre code { padding: 0; background: none }
+table { width: 100%; border-collapse: collapse; font-size: .9375rem; font-variant-numeric: tabular-nums }
+th, td { text-align: left; padding: .45rem .75rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
+th { color: var(--soft); font-weight: 600; font-size: .8125rem }
+hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
+@media print { :root { color-scheme: light; --paper: #fff; --ink: #000; --soft: #444; --line: #bbb; --tint: #f4f4f4;
+  --link: #000 }
+  body { font-size: 10.5pt } main { max-width: none; padding: 0 } h1, h2, h3, h4 { break-after: avoid }
+  pre, blockquote, tr { break-inside: avoid } }
+"""
+
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<main>
+{body}</main>
+</body>
+</html>
+"""
+
+
+def page(markdown_text: str, title: str) -> str:
+    """The whole file; front matter is for tools and left out, and each turn keeps its anchor."""
+    text = _FRONT_MATTER.sub("", markdown_text, count=1) if markdown_text.startswith("---\n") else markdown_text
+    return PAGE.format(title=escape(" ".join(title.split())), style=STYLE, body=_body(text))
+
+
+def _body(text: str) -> str:
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    notes: dict[str, Any] = {}
+    tokens = reader.use(footnote_plugin).parse(text, notes)
+    _move_anchors(tokens)
+    html = reader.renderer.render(tokens, reader.options, notes)
+    return nh3.clean(
+        str(html),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes=SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _move_anchors(tokens: Sequence[Token]) -> None:
+    """Give the name of an anchor that stands alone to the block after it."""
+    for at, token in enumerate(tokens[:-2]):
+        if token.type == "inline" and token.level == 1 and (found := _ANCHOR.fullmatch(token.content)):
+            tokens[at - 1].hidden = tokens[at + 1].hidden = True
+            token.children = []
+            tokens[at + 2].attrSet("id", found[1])

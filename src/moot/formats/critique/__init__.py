@@ -1,0 +1,1 @@
+"""The critique: a proposer answers with reasoning templates, a skeptic attacks, a synthesizer writes the answer."""

@@ -1,0 +1,156 @@
+"""The skeptic's issues over a whole debate: numbered, followed and counted by code, from the turns alone.
+
+    open ──> answered     the proposer replied by number, and the next critique did not take the issue up again
+    open ──> withdrawn    the skeptic said so, by number; it stays withdrawn
+    answered ──> open     the skeptic upheld it, by number, or raised it again word for word
+    answered ──> withdrawn
+
+A proposal changes no status, whatever it says: only the skeptic's form does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from moot.formats.critique.answers import Critique, Raised, Severity, replies
+from moot.formats.quotes import contains, words
+from moot.model import Turn
+
+Status = Literal["open", "answered", "withdrawn"]
+WEIGHTS: dict[Severity, float] = {"critical": 3.0, "major": 1.0, "minor": 0.25}
+"""What an issue that stayed open takes off the automatic score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing the skeptic holds against the answer."""
+
+    number: int
+    severity: Severity
+    text: str
+    passage: str
+    quoted: bool
+    """Whether the passage stands in the proposal, word for word."""
+    raised: int
+    """The round in which it came up."""
+    upheld: int
+    """The last round in which the skeptic held on to it."""
+    status: Status = "open"
+    reply: str = ""
+    replied: int = 0
+    """The round of the proposer's last reply; 0 when there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """One round in numbers, as it stood after its critique."""
+
+    round: int
+    score: float | None
+    ready: bool
+    raised: int
+    open: int
+
+
+def tracked(turns: Iterable[Turn]) -> tuple[Issue, ...]:
+    """All issues in the order of their numbers, as they stand after these turns."""
+    issues: tuple[Issue, ...] = ()
+    proposal = ""
+    for turn in turns:
+        if turn.kind == "proposal":
+            proposal = turn.content
+            issues = replied(issues, proposal, turn.round or 0)
+        elif turn.kind == "critique":
+            issues = judged(issues, critique_of(turn), proposal, turn.round or 0)
+    return issues
+
+
+def replied(issues: Sequence[Issue], proposal: str, round: int) -> tuple[Issue, ...]:
+    """The issues with what a proposal replies to those that are open."""
+    found = replies(proposal)
+    return tuple(
+        replace(issue, reply=found[issue.number], replied=round) if _answers(found, issue) else issue
+        for issue in issues
+    )
+
+
+def judged(issues: Sequence[Issue], critique: Critique, proposal: str, round: int) -> tuple[Issue, ...]:
+    """The issues after a critique of this proposal, with the new ones at the end."""
+    held = {_key(issue.text): issue.number for issue in issues if issue.status != "withdrawn"}
+    again = {held[_key(raised.text)]: raised for raised in critique.issues if _key(raised.text) in held}
+    new: dict[str, Raised] = {}
+    for raised in critique.issues:
+        if _key(raised.text) not in held:
+            new.setdefault(_key(raised.text), raised)
+    return (
+        *(_settled(issue, critique, again.get(issue.number), round) for issue in issues),
+        *_numbered(new.values(), len(issues), proposal, round),
+    )
+
+
+def open_issues(issues: Iterable[Issue]) -> tuple[Issue, ...]:
+    return tuple(issue for issue in issues if issue.status == "open")
+
+
+def critique_of(turn: Turn) -> Critique:
+    return Critique.model_validate(turn.data)
+
+
+def reviews(turns: Sequence[Turn]) -> tuple[Reviewed, ...]:
+    return tuple(_reviewed(turn, tracked(turns[: at + 1])) for at, turn in enumerate(turns) if turn.kind == "critique")
+
+
+def reason_to_end(turns: Sequence[Turn], *, min_rounds: int, early_stop_score: float) -> str | None:
+    """Why the rounds should end after the critique that these turns end with, if they should."""
+    critique, round = critique_of(turns[-1]), turns[-1].round or 0
+    if round < min_rounds or critique.score is None:
+        return None
+    if critique.ready and critique.score >= early_stop_score:
+        return "ready"
+    critical = any(issue.severity == "critical" for issue in open_issues(tracked(turns)))
+    return None if critical else "no_critical_issues"
+
+
+def auto_score(score: float | None, issues: Iterable[Issue]) -> float | None:
+    """The skeptic's last score less the weight of what stayed open; None when there is no such score."""
+    if score is None:
+        return None
+    return round(max(0.0, score - sum(WEIGHTS[issue.severity] for issue in open_issues(issues))), 2)
+
+
+def _settled(issue: Issue, critique: Critique, again: Raised | None, round: int) -> Issue:
+    """An issue after a critique; one that is both upheld and withdrawn is upheld."""
+    if issue.status == "withdrawn":
+        return issue
+    if again or issue.number in critique.upheld:
+        return replace(issue, status="open", upheld=round, severity=again.severity if again else issue.severity)
+    if issue.number in critique.withdrawn:
+        return replace(issue, status="withdrawn")
+    if issue.replied > issue.upheld and critique.score is not None:
+        return replace(issue, status="answered")
+    return issue
+
+
+def _numbered(new: Iterable[Raised], known: int, proposal: str, round: int) -> Iterator[Issue]:
+    for number, raised in enumerate(new, known + 1):
+        quoted = contains(raised.passage, proposal)
+        yield Issue(number, raised.severity, raised.text, raised.passage, quoted, round, round)
+
+
+def _answers(found: dict[int, str], issue: Issue) -> bool:
+    """Whether there is a reply to this issue that is more than an echo of it."""
+    reply = words(found.get(issue.number, ""))
+    return issue.status == "open" and bool(reply) and reply not in words(f"{issue.text} {issue.passage}")
+
+
+def _key(text: str) -> str:
+    """Issues with the same words are the same."""
+    return words(text) or text
+
+
+def _reviewed(turn: Turn, issues: Sequence[Issue]) -> Reviewed:
+    critique, round = critique_of(turn), turn.round or 0
+    raised = sum(issue.raised == round for issue in issues)
+    return Reviewed(round, critique.score, critique.ready, raised, len(open_issues(issues)))

@@ -1,0 +1,1 @@
+"""The evaluation: an idea defended, attacked and scored."""

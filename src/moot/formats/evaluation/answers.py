@@ -1,0 +1,323 @@
+"""What the seats hand in: scores, challenges, arguments and judgments.
+
+A sloppy form is read as what it means ("8/10", one text where a list belongs); missing substance is not made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    computed_field,
+    create_model,
+    model_validator,
+)
+
+from moot.formats.evaluation.scores import Verdict, Winner
+from moot.formats.evaluation.settings import LONGEST_PASSAGE, Challenge, Level, Rating
+from moot.model import Answer, Turn
+
+MOST_ARGUMENTS = 4
+MOST_CHALLENGES = 12
+MOST_POINTS = 6
+NO_QUOTE = {"-", "–", "n/a", "none", "null", "no quote", "no evidence"}
+PLACEHOLDER = 5.0
+"""The score of what could not be scored."""
+LEVELS: tuple[tuple[float, Level], ...] = ((0.75, "high"), (0.4, "medium"), (0.0, "low"))
+"""From which share of certainty on a confidence given as a number is called so."""
+
+_POINTS = re.compile(r"\s*(-?\d+(?:[.,]\d+)?)\s*(?:(?:/|out of)\s*(100?)\b)?")
+
+
+def _text(value: object) -> object:
+    """Words, whatever form they came in."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "\n".join(str(_text(part)) for part in value)
+    if isinstance(value, dict):
+        return "; ".join(str(_text(part)) for part in value.values())
+    return str(value)
+
+
+def _texts(value: object) -> object:
+    parts = value if isinstance(value, list) else str(_text(value)).splitlines()
+    lines = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", str(_text(part))).strip() for part in parts)
+    return [line for line in lines if any(map(str.isalpha, line))]
+
+
+def _number(value: object) -> object:
+    """`8/10`, `8 out of 10` and `80/100` are 8; what holds no number is left to be refused."""
+    found = (
+        re.match(r"\s*(-?\d+(?:[.,]\d+)?)\s*(?:(?:/|out of)\s*(100?)\b)?", value) if isinstance(value, str) else None
+    )
+    if not found:
+        return value
+    return float(found[1].replace(",", ".")) / (10 if found[2] == "100" else 1)
+
+
+def _level(value: object) -> object:
+    """Low, medium or high; whoever says neither is not sure."""
+    if isinstance(value, str):
+        words = value.lower()
+        if named := next((level for level in ("high", "medium", "low") if level in words), None):
+            return named
+        share = re.search(r"\d+(?:\.\d+)?", words)
+        value = float(share[0]) if share else 0.0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "low"
+    share_of_one = value if value <= 1 else value / 10 if value <= 10 else value / 100
+    return next((level for least, level in LEVELS if share_of_one >= least), "low")
+
+
+def _objects(field: str, value: object) -> object:
+    """A list of objects, where one object or bare words stand for it too."""
+    parts = value if isinstance(value, list) else [] if value is None else [value]
+    return [{field: part} if isinstance(part, str) else part for part in parts]
+
+
+def _unquoted(text: str) -> str:
+    """A quote without its marks; a model that has none says so in many ways."""
+    text = text.strip(' "“”„«»')
+    return "" if text.lower().strip(".") in NO_QUOTE else text
+
+
+def _first(number: int, parts: list[Any]) -> list[Any]:
+    return parts[:number]
+
+
+def _at_most(number: int, of: str = "maxLength") -> Any:
+    """A bound for servers that write by grammar, whose small models else never end; a longer text is welcome."""
+    return Field(json_schema_extra={of: number})
+
+
+Text: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True), BeforeValidator(_text)]
+Words: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), BeforeValidator(_text)]
+Quote: TypeAlias = Annotated[Text, AfterValidator(_unquoted)]
+Texts: TypeAlias = Annotated[
+    list[Annotated[str, _at_most(150)]], BeforeValidator(_texts), AfterValidator(partial(_first, MOST_POINTS))
+]
+# The schema says integer because grammars can bound integers; half points are welcome all the same.
+Score: TypeAlias = Annotated[
+    float,
+    Field(ge=0, le=10, allow_inf_nan=False),
+    BeforeValidator(_number),
+    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10}),
+]
+Confidence: TypeAlias = Annotated[Level, BeforeValidator(_level)]
+
+
+class Part(BaseModel):
+    """A piece of an answer; what a model adds to it is left out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Rated(Part):
+    score: Score
+    evidence: Annotated[Quote, _at_most(200)] = ""
+    confidence: Confidence = "low"
+
+
+def _by_category(value: object) -> object:
+    """Category → rating, from a list of ratings and from bare scores too."""
+    if isinstance(value, list):
+        value = {str(part.get("category") or part.get("name")): part for part in value if isinstance(part, dict)}
+    if not isinstance(value, dict):
+        return value
+    rated = ((str(name).strip().lower(), part) for name, part in value.items())
+    return {name: part if isinstance(part, dict | Rated) else {"score": part} for name, part in rated}
+
+
+class Scores(Answer):
+    """What the evaluator hands in; `scores_for` says of which categories."""
+
+    shown = "summary"
+    categories: ClassVar[tuple[str, ...]] = ()
+
+    summary: Annotated[Words, _at_most(400)]
+    scores: Annotated[dict[str, Rated], BeforeValidator(_by_category)]
+
+    @classmethod
+    def fallback(cls) -> Self:
+        summary = "The evaluator's answer could not be read, so every category starts from the middle of the scale."
+        return cls.model_validate({"summary": summary, "scores": dict.fromkeys(cls.categories, PLACEHOLDER)})
+
+
+def _complete(categories: tuple[str, ...], scores: dict[str, Rated]) -> dict[str, Rated]:
+    if missing := [category for category in categories if category not in scores]:
+        raise ValueError(f"there is no score for {', '.join(missing)}")
+    return {category: scores[category] for category in categories}
+
+
+@cache
+def scores_for(*categories: str) -> type[Scores]:
+    """The answer of an evaluator who is asked for exactly these categories."""
+    schema = {"type": "object", "properties": dict.fromkeys(categories, Rated.model_json_schema())}
+    scores = Annotated[
+        dict[str, Rated],
+        BeforeValidator(_by_category),
+        AfterValidator(partial(_complete, categories)),
+        WithJsonSchema(schema),
+    ]
+    made: type[Scores] = create_model("Scores", __base__=Scores, scores=(scores, ...))
+    made.categories = categories
+    return made
+
+
+class Raised(Part):
+    challenge: Annotated[Words, _at_most(240)]
+    category: Annotated[Text, _at_most(40)] = ""
+    severity: Confidence = "medium"
+
+
+class RedTeam(Answer):
+    """What the red team hands in."""
+
+    shown = "summary"
+
+    summary: Annotated[Words, _at_most(200)]
+    challenges: Annotated[
+        list[Raised],
+        _at_most(8, "maxItems"),
+        Field(min_length=1),
+        BeforeValidator(partial(_objects, "challenge")),
+        AfterValidator(partial(_first, MOST_CHALLENGES)),
+    ]
+
+    @model_validator(mode="after")
+    def _summary_tells_them(self) -> Self:
+        self.summary = told(self.summary, [f"- {one.challenge}" for one in self.challenges])
+        return self
+
+    @classmethod
+    def fallback(cls) -> Self:
+        """Without challenges, which are nobody's to invent."""
+        summary = "The red team's answer could not be read, so the challenger argues without it."
+        return cls.model_construct(summary=summary, challenges=[])  # type: ignore[return-value]
+
+
+class Argument(Part):
+    claim: Annotated[Words, _at_most(150)]
+    reasoning: Annotated[Words, _at_most(360)]
+    evidence: Annotated[Quote, _at_most(150)] = ""
+    """Words of the idea; code checks that they stand there."""
+
+
+class Arguments(Answer):
+    """What a side hands in on a topic."""
+
+    shown = "case"
+
+    case: Annotated[Words, _at_most(300)]
+    arguments: Annotated[
+        list[Argument],
+        _at_most(3, "maxItems"),
+        Field(min_length=1),
+        BeforeValidator(partial(_objects, "claim")),
+        AfterValidator(partial(_first, MOST_ARGUMENTS)),
+    ]
+
+    @model_validator(mode="after")
+    def _case_tells_them(self) -> Self:
+        self.case = told(self.case, [_spoken(number, one) for number, one in enumerate(self.arguments, 1)])
+        return self
+
+    @classmethod
+    def fallback(cls) -> Self:
+        """Without arguments, which are nobody's to invent."""
+        return cls.model_construct(case="This side gave no argument that could be read.", arguments=[])  # type: ignore[return-value]
+
+
+class Judgment(Answer):
+    """What the arbiter hands in on a topic; the winner follows from its scores."""
+
+    shown = "reasoning"
+
+    reasoning: Annotated[Words, _at_most(700)]
+    key_points: Annotated[Texts, _at_most(4, "maxItems")] = Field(default_factory=list)
+    strongest_advocate: Annotated[Text, _at_most(150)] = ""
+    strongest_challenger: Annotated[Text, _at_most(150)] = ""
+    score_advocate: Score
+    score_challenger: Score
+    confidence: Confidence = "low"
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def winner(self) -> Winner:
+        return Verdict(self.score_advocate, self.score_challenger, self.confidence).winner
+
+    @classmethod
+    def fallback(cls) -> Self:
+        reasoning = "The arbiter's answer could not be read, so this topic moves no score."
+        return cls.model_validate(
+            {"reasoning": reasoning, "score_advocate": PLACEHOLDER, "score_challenger": PLACEHOLDER}
+        )
+
+
+def told(text: str, lines: Sequence[str]) -> str:
+    """The text followed by these lines, once: an answer is read again each time a debate is resumed."""
+    listing = "\n\n" + "\n".join(lines)
+    return text if text.endswith(listing) else text + listing
+
+
+def _spoken(number: int, argument: Argument) -> str:
+    claim = argument.claim if argument.claim[-1] in ".!?…" else f"{argument.claim}."
+    quote = f' (Quoting: "{argument.evidence}")' if argument.evidence else ""
+    return " ".join(f"{number}. {claim} {argument.reasoning}{quote}".split())
+
+
+# Reading turns
+
+
+def ratings(turn: Turn) -> dict[str, Rating]:
+    """What the evaluator gave each category, and the quote it rests on."""
+    scores = Scores.model_validate(turn.data).scores
+    return {
+        category: Rating(
+            score=rated.score,
+            evidence=[rated.evidence[:LONGEST_PASSAGE]] if rated.evidence else [],
+            confidence=rated.confidence,
+        )
+        for category, rated in scores.items()
+    }
+
+
+def challenges(turn: Turn, categories: Sequence[str]) -> list[Challenge]:
+    """What the red team raised; a category that nobody scores is none."""
+    if not (turn.data or {}).get("challenges"):
+        return []
+    return [
+        Challenge(
+            challenge=one.challenge[:LONGEST_PASSAGE],
+            category=one.category.lower() if one.category.lower() in categories else None,
+            severity=one.severity,
+        )
+        for one in RedTeam.model_validate(turn.data).challenges
+    ]
+
+
+def arguments(turn: Turn) -> tuple[Argument, ...]:
+    if turn.kind != "argument" or not (turn.data or {}).get("arguments"):
+        return ()
+    return tuple(Arguments.model_validate(turn.data).arguments)
+
+
+def judgment(turn: Turn) -> Judgment:
+    return Judgment.model_validate(turn.data)
+
+
+def verdict(turn: Turn) -> Verdict:
+    handed_in = judgment(turn)
+    scores = (handed_in.score_advocate, handed_in.score_challenger)
+    return Verdict(*scores, handed_in.confidence, fallback="fallback" in turn.marks)

@@ -1,0 +1,78 @@
+"""How much of an argument was said before: by its speaker a round ago, or by anybody.
+
+Counts words and knows no meaning: it tells a copy from a new argument, not a good one from a bad one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from rapidfuzz.fuzz import token_set_ratio
+from rapidfuzz.process import extractOne
+
+from moot.formats.quotes import words
+
+REPEATS = 0.6
+"""An argument of which so much stood in its speaker's previous round repeats it."""
+STALE = 0.40
+"""An argument less new than this brings nothing."""
+
+SAME = 80.0
+"""Two sentences so alike, out of 100, are one."""
+CONTAINED = 0.8
+"""A sentence with so many of its word triples in a text was said there, however it was cut."""
+AS_LONG = 0.6
+"""A sentence much longer than another says more, even if it holds every word of it."""
+
+SENTENCE = re.compile(r"(?<=[.!?])[\"”»')\]*_]*\s+|(?<=[。！？])|\n+")
+QUOTED = re.compile(r'"[^"\n]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»')
+
+Triple: TypeAlias = tuple[str, ...]
+
+
+def repetition(text: str, previous: str) -> float:
+    """The share of a text, by words, whose sentences stood in the previous one already."""
+    before = _sentences(previous)
+    known = set(_triples(words(previous).split()))
+    total = repeated = 0
+    for sentence in _sentences(text):
+        length = len(sentence.split())
+        total += length
+        if _contained(sentence, known) or _repeated(sentence, before):
+            repeated += length
+    return repeated / total if total else 0.0
+
+
+def novelty(text: str, said: Sequence[str], question: str) -> float:
+    """The share of a text's word triples that nobody said before; quotes and the question's words don't count."""
+    asked = frozenset(words(question).split())
+    known = {triple for earlier in said for triple in _triples(_own_words(earlier, asked))}
+    triples = list(_triples(_own_words(text, asked)))
+    return sum(triple not in known for triple in triples) / len(triples) if triples else 0.0
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for part in SENTENCE.split(text) if (sentence := words(part))]
+
+
+def _own_words(text: str, asked: frozenset[str]) -> list[str]:
+    return [word for word in words(QUOTED.sub(" ", text)).split() if word not in asked]
+
+
+def _triples(text: Sequence[str]) -> Iterator[Triple]:
+    """Every three words that follow each other; fewer than three are one of their own."""
+    if 0 < len(text) < 3:
+        yield tuple(text)
+    yield from zip(text, text[1:], text[2:], strict=False)
+
+
+def _contained(sentence: str, known: set[Triple]) -> bool:
+    triples = list(_triples(sentence.split()))
+    return sum(triple in known for triple in triples) >= CONTAINED * len(triples)
+
+
+def _repeated(sentence: str, before: Sequence[str]) -> bool:
+    long_enough = [earlier for earlier in before if len(earlier) >= AS_LONG * len(sentence)]
+    return extractOne(sentence, long_enough, scorer=token_set_ratio, score_cutoff=SAME) is not None

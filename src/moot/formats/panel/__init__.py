@@ -1,0 +1,1 @@
+"""The panel: perspectives before a moderator."""

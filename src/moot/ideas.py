@@ -1,0 +1,260 @@
+"""Ideas as files: read one with its evaluation and its challenges, and write the report beside it.
+
+An idea is a markdown file, or a folder with `idea.md` or `README.md`. Errors name the file, the line and the field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from moot.errors import InvalidInput, NotFound
+from moot.formats.evaluation.settings import LONGEST_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
+from moot.players.answer import clean
+
+NAMES = ("idea.md", "README.md")
+"""What an idea's text is called in a folder of its own, the first before the second."""
+SUFFIXES = (".yaml", ".yml", ".json")
+REPORT = Path("analysis") / "debate.md"
+LONGEST_FILE = 1_000_000
+"""Bytes."""
+LONGEST_TITLE = 200
+
+T = TypeVar("T")
+EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
+CHALLENGES: TypeAdapter[list[Challenge]] = TypeAdapter(Challenges)
+TOPICS: TypeAdapter[list[Topic]] = TypeAdapter(Topics)
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Idea:
+    """An idea as its files tell it."""
+
+    name: str
+    title: str
+    text: str
+    folder: Path
+    report: Path
+    """Where its report goes unless the user says otherwise."""
+    key: str
+    """The same whenever the same file is read, and nothing that tells where it lies."""
+    evaluation: Evaluation | None = None
+    challenges: Sequence[Challenge] | None = None
+
+
+def read(path: Path) -> Idea:
+    """The idea at a path; whatever lies beside a text that has its folder for itself belongs to it."""
+    text_file = _text_file(path)
+    folder = text_file.parent
+    alone = _has_folder_for_itself(text_file)
+    name = _name(text_file)
+    text = _idea_text(text_file)
+    return Idea(
+        name=name,
+        title=_title(text) or name,
+        text=text,
+        folder=folder,
+        report=folder / REPORT if alone else folder / REPORT.parent / text_file.stem / REPORT.name,
+        key=_key(name, text_file),
+        evaluation=_beside(folder, "evaluation", EVALUATION) if alone else None,
+        challenges=_beside(folder, "challenges", CHALLENGES) if alone else None,
+    )
+
+
+def settings_for(
+    idea: Idea,
+    *,
+    topics: Sequence[Topic] | None = None,
+    debate: bool = True,
+    more: Mapping[str, JsonValue] | None = None,
+) -> dict[str, JsonValue]:
+    """What an evaluation of this idea is created with; its topic is the idea's title."""
+    settings: dict[str, JsonValue] = {**(more or {}), "idea": idea.text, "idea_key": idea.key, "debate": debate}
+    if idea.evaluation:
+        settings["evaluation"] = idea.evaluation.model_dump(mode="json")
+    if idea.challenges:
+        settings["challenges"] = _dumped(idea.challenges)
+    if topics:
+        settings["topics"] = _dumped(topics)
+    return settings
+
+
+def topics_from(path: Path) -> list[Topic]:
+    """The topics in a YAML or JSON file: a list, or the list under `topics`."""
+    return _parsed(path, TOPICS, "topics")
+
+
+def write_report(path: Path, text: str) -> Path:
+    """Write a report so that its readers see the old one or the new one, never half of it; say where it is.
+
+    In a folder it is called like any other report.
+    """
+    path = path / REPORT.name if path.is_dir() else path
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8", errors="replace")
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise InvalidInput(f"the report cannot be written to {path}: {error.strerror}; choose another place") from None
+    return path
+
+
+# The idea's own text
+
+
+def _text_file(path: Path) -> Path:
+    if path.is_file():
+        return path
+    if not path.is_dir():
+        raise NotFound(f"there is no file or folder {path}")
+    found = next((path / name for name in NAMES if (path / name).is_file()), None)
+    if found is None:
+        raise NotFound(f"the folder {path} holds no idea: it needs {' or '.join(NAMES)}")
+    return found
+
+
+def _has_folder_for_itself(file: Path) -> bool:
+    others = (other for other in file.parent.glob("*.md") if other.name != file.name and other.name not in NAMES)
+    return file.name in NAMES or not any(others)
+
+
+def _name(text_file: Path) -> str:
+    name = text_file.parent.resolve().name if text_file.name in NAMES else text_file.stem
+    return name.encode("utf-8", "replace").decode()
+
+
+def _key(name: str, file: Path) -> str:
+    return f"{name[:100]}-{hashlib.sha256(str(file.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+
+
+def _idea_text(file: Path) -> str:
+    text = _text(file).strip()
+    if not text:
+        raise InvalidInput(f"{file} is empty: describe the idea in it")
+    if len(text) > LONGEST_IDEA:
+        raise InvalidInput(f"{file} has {len(text)} characters; at most {LONGEST_IDEA} can be debated: shorten it")
+    return text
+
+
+def _title(text: str) -> str:
+    heading = _HEADING.search(text)
+    return heading[1][:LONGEST_TITLE].strip() if heading else ""
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LONGEST_FILE + 1)
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
+    if len(content) > LONGEST_FILE:
+        raise InvalidInput(f"{file} is larger than {LONGEST_FILE} bytes: shorten it")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(f"{file}, line {line}: this is no UTF-8 text; save it as UTF-8") from None
+    if "\0" in text:
+        raise InvalidInput(f"{file} is no text: it holds a zero byte")
+    return text
+
+
+# YAML and JSON
+
+
+def _beside(folder: Path, name: str, content: TypeAdapter[T]) -> T | None:
+    """What the file of this name holds, whichever of the suffixes it has; None without one."""
+    files = [file for suffix in SUFFIXES if (file := folder / f"{name}{suffix}").is_file()]
+    if len(files) > 1:
+        raise InvalidInput(f"{files[0]} and {files[1].name} lie side by side: keep one of them")
+    return _parsed(files[0], content, name) if files else None
+
+
+def _parsed(file: Path, content: TypeAdapter[T], name: str) -> T:
+    """A file's content, checked; a list may stand under a name of its own."""
+    text = _text(file)
+    try:
+        value: Any = clean(_json(file, text) if file.suffix == ".json" else _yaml(file, text))
+    except RecursionError:
+        raise InvalidInput(f"{file} is nested too deeply to be read") from None
+    if value is None:
+        raise InvalidInput(f"{file} is empty: fill it, or remove it")
+    under = (name,) if isinstance(value, dict) and list(value) == [name] else ()
+    try:
+        return content.validate_python(value[name] if under else value)
+    except ValidationError as error:
+        raise InvalidInput(f"{file}, {_faults(text, error, under)}") from None
+
+
+def _json(file: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{file}, line {error.lineno}: this is no JSON: {error.msg}") from None
+    except ValueError:
+        raise InvalidInput(f"{file} holds a number with too many digits") from None
+
+
+def _yaml(file: Path, text: str) -> Any:
+    """The content of a YAML file. Aliases are refused: a few lines of them can grow beyond all memory."""
+    try:
+        for event in yaml.parse(text):
+            if isinstance(event, yaml.AliasEvent):
+                raise InvalidInput(f"{file}, {_line(event)}: write out what *{event.anchor} stands for")
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidInput(f"{file}, line {line}: this is no YAML: {error.problem}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise InvalidInput(f"{file} is no YAML: {' '.join(str(error).split())}") from None
+
+
+def _faults(text: str, error: ValidationError, under: tuple[str, ...]) -> str:
+    """Each fault with its line and field."""
+    try:
+        root = yaml.compose(text.replace("\t", " "), yaml.SafeLoader)  # JSON is YAML too, but for its tabs
+    except (yaml.YAMLError, RecursionError):
+        root = None
+    return "; ".join(_fault(root, (*under, *fault["loc"]), fault["msg"]) for fault in error.errors())
+
+
+def _fault(root: yaml.Node | None, place: Sequence[int | str], message: str) -> str:
+    """A field that is missing is looked for where it belongs."""
+    fields = [part for part in place if part != "[key]"]
+    node = root
+    for part in fields:
+        node = _inner(node, part) or node
+    where = [_line(node)] if node else []
+    named = [".".join(map(str, fields))] if fields else []
+    return f"{', '.join([*where, *named])}: {message.removeprefix('Value error, ')}"
+
+
+def _line(place: yaml.Node | yaml.Event) -> str:
+    return f"line {place.start_mark.line + 1 if place.start_mark else 1}"
+
+
+def _inner(node: yaml.Node | None, part: int | str) -> yaml.Node | None:
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        found: yaml.Node = node.value[part]
+        return found
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == str(part)), None)
+    return None
+
+
+def _dumped(given: Iterable[Challenge | Topic]) -> list[JsonValue]:
+    return [one.model_dump(mode="json") for one in given]

@@ -1,0 +1,20 @@
+"""A person in a seat: the answer they have given, or the sign that they have not yet."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from moot.engine import HumanNeeded, Reply, Voice
+from moot.model import Debate, Said, Step
+
+
+class HumanPlayer:
+    def __init__(self, said: Callable[[str], Awaitable[Sequence[Said]]]) -> None:
+        self._said = said
+
+    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+        for said in await self._said(debate.id):
+            if said.position == voice.position:
+                return Reply(said.text, {"action": said.action})
+        raise HumanNeeded

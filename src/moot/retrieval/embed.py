@@ -1,0 +1,127 @@
+"""Texts to vectors: the port, the embedder that comes with moot, and Ollama's.
+
+Importing this loads neither numpy nor a model; the first text to embed does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from moot.errors import BadReply
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from moot.llm.ollama import OllamaClient
+
+Vectors: TypeAlias = "NDArray[np.float32]"
+Purpose = Literal["document", "query"]
+
+OLLAMA_MODEL = "nomic-embed-text"
+_PREFIXES: dict[Purpose, str] = {"document": "search_document: ", "query": "search_query: "}
+_TEXTS_PER_CALL = 32
+_CHARACTERS_PER_BATCH = 100_000
+_LARGEST_BATCH = 64
+
+
+class Embedder(Protocol):
+    @property
+    def name(self) -> str:
+        """Vectors under one name can be compared: `wordllama:l2_256`, `ollama:nomic-embed-text`."""
+        ...
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        """One row of length 1 for each text; a text without a word is all zeros."""
+        ...
+
+
+class WordLlamaEmbedder:
+    """Runs in this process, with weights that come in its wheel; loaded once, when first used."""
+
+    name = "wordllama:l2_256"
+
+    def __init__(self) -> None:
+        self._model: Any = None
+        self._loading = threading.Lock()
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        return await asyncio.to_thread(self._embed, [_encodable(text) for text in texts])
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        with self._loading:
+            self._model = self._model or _load_wordllama()
+        longest = max(map(len, texts), default=0)
+        # A batch is padded to its longest text, at a kilobyte for each token.
+        batch = max(1, min(_LARGEST_BATCH, _CHARACTERS_PER_BATCH // max(1, longest)))
+        return unit_rows(self._model.embed(texts, batch_size=batch))
+
+
+class OllamaEmbedder:
+    """A model of an Ollama server; the prefixes are what nomic-embed-text was trained with."""
+
+    def __init__(self, client: OllamaClient, model: str = OLLAMA_MODEL) -> None:
+        self._client = client
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return f"ollama:{self._model}"
+
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
+        prefixed = [_PREFIXES[purpose] + _encodable(text) for text in texts]
+        rows: list[list[float]] = []
+        for at in range(0, len(prefixed), _TEXTS_PER_CALL):
+            rows += await self._client.embed(self._model, prefixed[at : at + _TEXTS_PER_CALL])
+        self._check(rows, len(texts))
+        return unit_rows(rows)
+
+    def _check(self, rows: list[list[float]], expected: int) -> None:
+        if len(rows) != expected:
+            raise BadReply(f"{self.name} embedded {len(rows)} of {expected} texts")
+        if len(sizes := sorted({len(row) for row in rows})) > 1:
+            raise BadReply(f"{self.name} gave vectors of different sizes: {', '.join(map(str, sizes))}")
+        if sizes == [0]:
+            raise BadReply(f"{self.name} gave vectors without a number")
+
+
+def unit_rows(rows: ArrayLike) -> Vectors:
+    """Scale each row to length 1; what is not a number counts as nothing."""
+    import numpy as np
+
+    vectors = np.nan_to_num(np.asarray(rows, dtype=np.float64), posinf=0, neginf=0)
+    if vectors.size == 0:
+        return np.zeros((len(vectors), 0), dtype=np.float32)
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
+    vectors = vectors / np.where(largest == 0, 1, largest)  # first, so that no square overflows or vanishes
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+
+
+def _encodable(text: str) -> str:
+    """Half of a surrogate pair, which neither a tokenizer nor JSON takes, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _load_wordllama() -> Any:
+    with _root_logger_untouched():
+        import wordllama  # type: ignore[import-untyped]
+    folder = Path(wordllama.__file__).parent
+    return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+
+
+@contextmanager
+def _root_logger_untouched() -> Iterator[None]:
+    """WordLlama calls `basicConfig` when imported, which would print every library's log lines to the terminal."""
+    guard = logging.NullHandler()  # with a handler there, basicConfig does nothing
+    logging.root.addHandler(guard)
+    try:
+        yield
+    finally:
+        logging.root.removeHandler(guard)

@@ -1,0 +1,122 @@
+"""Debates, outcomes and numbers as text and tables: wide or narrow on a terminal, uncut into a pipe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from moot.model import NO_USAGE, AnyFormat, Outcome, Record, Turn, Usage
+from moot.screen import printable
+
+INDENT = "  "
+LONGEST_LINE = 100
+WIDE = 80
+"""From this width on, tables show all their columns."""
+
+
+def reason_text(reason: str | None) -> str:
+    texts = {
+        "max_rounds": "all rounds were played",
+        "max_runtime_seconds": "the time limit was reached",
+        "max_total_output_tokens": "the limit of output tokens was reached",
+        "max_cost": "the limit of cost was reached",
+        "concluded": "a person asked for the conclusion",
+        "stopped": "a person stopped it",
+        "interrupted": "the run was interrupted",
+        "completed": "everything was said",
+    }
+    return texts.get(reason or "", (reason or "–").replace("_", " "))
+
+
+def short_model(name: str) -> str:
+    """The model without the address of its server."""
+    return name.rpartition("#")[2]
+
+
+def introduction(record: Record, format: AnyFormat) -> Text:
+    models = {seat: short_model(chosen.model) for seat, chosen in record.seats.items()}
+    if len(set(models.values())) == 1:
+        who = f"{next(iter(models.values()))} in every seat"
+    else:
+        who = ", ".join(f"{format.title(seat)}: {model}" for seat, model in models.items())
+    text = Text("\n")
+    text.append(printable(record.topic), style="bold")
+    return text.append(printable(f"\n{record.format} {record.id} · {who}"), style="dim")
+
+
+def outcome_view(outcome: Outcome, stop_reason: str | None) -> RenderableType:
+    """The decision, its numbers and what weakens it; the reasons are the last turn, just above."""
+    header, *rows = outcome.table()
+    table = Table(*header, box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for row in rows:
+        table.add_row(*(printable(cell) for cell in row))
+    parts: list[RenderableType] = [Text(printable(outcome.headline()), style="bold"), Text(), table, Text()]
+    parts += [Text(f"! {printable(caveat)}", style="yellow") for caveat in outcome.caveats]
+    parts.append(Text(f"Ended because {printable(reason_text(stop_reason))}.", style="dim"))
+    return Padding(Group(*parts), (1, len(INDENT), 0, len(INDENT)))
+
+
+def outcome_text(outcome: Outcome, stop_reason: str | None) -> str:
+    """The same for a pipe."""
+    caveats = [f"! {caveat}" for caveat in outcome.caveats]
+    lines = [outcome.headline(), "", *aligned(outcome.table()), "", *caveats]
+    return printable("\n".join([*lines, f"Ended because {reason_text(stop_reason)}."]))
+
+
+def debate_row(record: Record) -> tuple[str, str, str, str, Text]:
+    """For `print_table`: id, format, status, when it began, topic."""
+    began = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
+    topic = Text(printable(" ".join(record.topic.split())), overflow="ellipsis", no_wrap=True)
+    return (record.id, record.format, record.status, began, topic)
+
+
+def print_table(
+    console: Console,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    *,
+    wide: Collection[str] = (),
+) -> None:
+    """The columns named in `wide` are left out on a narrow terminal; a pipe gets everything, uncut."""
+    if not console.is_terminal:
+        console.file.write("\n".join(aligned([header, *rows])) + "\n")
+        return
+    kept = [at for at, name in enumerate(header) if console.width >= WIDE or name not in wide]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
+    for at in kept:
+        table.add_column(header[at], overflow="fold")
+    for row in rows:
+        table.add_row(*(row[at] for at in kept))
+    console.print(table)
+
+
+def aligned(rows: Sequence[Sequence[str | Text]]) -> list[str]:
+    """Rows as lines of text, their columns one below the other."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
+    return [
+        "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in texts
+    ]
+
+
+def usage_cells(usage: Usage) -> tuple[str, ...]:
+    """Calls, tokens in, cached, out, and what it cost."""
+    cost = "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
+    counts = (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+    return (*(f"{count:,}" for count in counts), cost)
+
+
+def usage_text(turns: Iterable[Turn]) -> str:
+    usage = sum((turn.usage for turn in turns), NO_USAGE)
+    calls, sent, cached, written, cost = usage_cells(usage)
+    about = "about " if usage.estimated else ""
+    price = "the price is unknown" if usage.cost is None else cost
+    of_them = f", {cached} of them cached" if usage.cached_tokens else ""
+    return f"{calls} calls · {about}{sent} tokens in{of_them} · {written} out · {price}"

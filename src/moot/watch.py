@@ -1,0 +1,233 @@
+"""A debate watched from the terminal: run it, let Ctrl-C stop it, talk with its person, show how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from contextlib import closing, suppress
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.text import Text
+
+from moot.app import App
+from moot.dialogue import Left, converse, yes
+from moot.engine import Ending, retold
+from moot.errors import MootError
+from moot.events import DebateStarted, Event, Waiting
+from moot.formats import find
+from moot.llm.local import BUILT_IN_MODEL
+from moot.model import AnyFormat, Outcome, Record, Status, span_seconds
+from moot.screen import printable
+from moot.store.store import Stored
+from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, reason_text, usage_text
+from moot.terminal import JsonView, LiveView, PlainView, View
+
+TINY = (
+    "The built-in model is tiny: it shows how moot works, not how well models argue. For a real debate set "
+    "DEEPSEEK_API_KEY or another provider's key, start Ollama, or give --model (see: moot models)."
+)
+
+
+class Exit(IntEnum):
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    WAITING = 3
+    INTERRUPTED = 130
+
+
+class Watching(NamedTuple):
+    """How a debate is watched."""
+
+    as_json: bool = False
+    output: Path | None = None
+    """Where its document is written, approved or not."""
+
+    @property
+    def talks(self) -> bool:
+        """Whether a person is there to be asked."""
+        return not self.as_json and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+async def watch(app: App, stored: Stored, how: Watching) -> Exit:
+    """Show what is stored of a debate, run it, ask its person when it waits, and show how it ends."""
+    record, format = stored.record, find(app.formats, stored.record.format)
+    if BUILT_IN_MODEL in {seat.model for seat in record.seats.values()}:
+        remark(Console(stderr=True), TINY, "yellow")
+    if not how.as_json:
+        console = Console()
+        console.print(introduction(record, format), soft_wrap=not console.is_terminal)
+    while True:
+        with closing(_view(stored, format, how.as_json)) as view:
+            ending, asked = await _run_interruptibly(app, stored, format, view)
+        if ending is None:
+            return complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
+        if asked is None or not how.talks:
+            return await _conclude(app, record.id, format, ending, asked, how)
+        left = await converse(app, asked)
+        if left:
+            return _leave(record, left)
+        stored = stored._replace(turns=())
+
+
+class _Ran(NamedTuple):
+    ending: Ending | None
+    asked: Waiting | None
+
+
+async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: View) -> _Ran:
+    """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once, without an ending."""
+    loop = asyncio.get_running_loop()
+    debate_id = stored.record.id
+    stopping: list[asyncio.Task[Record]] = []
+    asked: list[Waiting] = []
+
+    def sink(event: Event) -> None:
+        try:
+            if isinstance(event, DebateStarted):
+                show_turns(view, stored, format)
+            elif isinstance(event, Waiting):
+                asked.append(event)
+            view.show(event)
+        except BrokenPipeError:
+            nobody_reads()
+            running.cancel()
+
+    def interrupt() -> None:
+        if stopping:
+            running.cancel()
+        else:
+            view.note("stopping after this turn, Ctrl-C again leaves at once")
+            stopping.append(loop.create_task(app.stop(debate_id)))
+
+    running = loop.create_task(app.run(debate_id, sink))
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(name, interrupt)
+    try:
+        ending = await running
+        return _Ran(ending, asked[-1] if asked and ending.status is Status.WAITING else None)
+    except asyncio.CancelledError:
+        return _Ran(None, None)
+    finally:
+        await asyncio.gather(*stopping)
+
+
+def show_turns(view: View, stored: Stored, format: AnyFormat) -> None:
+    for event in retold(stored.record, stored.turns, format):
+        view.show(event)
+
+
+async def _conclude(
+    app: App, debate_id: str, format: AnyFormat, ending: Ending, asked: Waiting | None, how: Watching
+) -> Exit:
+    stored = await app.load(debate_id)
+    again = f"moot debate --resume {debate_id}"
+    console = Console(stderr=how.as_json)
+    match ending.status:
+        case Status.FAILED:
+            return complain(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
+        case Status.FINISHED:
+            if not how.as_json:
+                print_outcome(console, format, stored)
+                remark(console, f"{usage_text(stored.turns)}\nmoot show {debate_id} shows it again.")
+            await _follow_up(app, stored, format, console, how)
+        case Status.STOPPED:
+            remark(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
+        case Status.WAITING:
+            remark(console, waiting_text(debate_id, asked))
+            return Exit.WAITING
+    return Exit.DONE
+
+
+def waiting_text(debate_id: str, asked: Waiting | None) -> str:
+    """What a debate waits for, and how to answer it from any terminal."""
+    if asked is None:
+        return f"{debate_id} waits for a person."
+    texts = {"guide": ' "…"', "answer": ' "…"', "reject": ' "…"'}
+    lines = (f"moot reply {debate_id} --{action}{texts.get(action, '')}" for action in asked.actions)
+    return "\n".join([f"{debate_id} waits for a person: {printable(asked.question)}", "Answer with one of:", *lines])
+
+
+def _leave(record: Record, left: Left) -> Exit:
+    why = {
+        Left.NO_ANSWER: "paused: nobody answered in time",
+        Left.CLOSED: "waiting for your answer",
+        Left.INTERRUPTED: "waiting for your answer",
+    }[left]
+    sys.stderr.write(f"{record.id} is {why}; go on with: moot debate --resume {record.id}\n")
+    return Exit.INTERRUPTED if left is Left.INTERRUPTED else Exit.WAITING
+
+
+async def _follow_up(app: App, stored: Stored, format: AnyFormat, console: Console, how: Watching) -> None:
+    """Write the document of an approved outcome, or where the user said; then offer a workflow."""
+    outcome = _outcome(format, stored)
+    approved = outcome.is_approved()
+    if approved or how.output:
+        path = await app.write_document(stored.record.id, how.output)
+        remark(console, f"Written to {path}", "green")
+    if approved and how.talks and outcome.issue(stored.record) and await yes("Create a workflow from this decision?"):
+        try:
+            workflow = await app.make_workflow(stored.record.id)
+        except MootError as error:
+            complain(str(error), Exit.FAILED)
+        else:
+            remark(console, f"{workflow.id}: {workflow.result}", "green" if workflow.delivered else "yellow")
+
+
+def remark(console: Console, text: str, style: str = "dim") -> None:
+    if console.is_terminal:
+        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
+        console.print(Padding(Text(text, style=style), (1, len(INDENT), 0, len(INDENT))), width=width)
+    else:
+        console.file.write(f"\n{text}\n")
+
+
+def print_outcome(console: Console, format: AnyFormat, stored: Stored) -> None:
+    record, outcome = stored.record, _outcome(format, stored)
+    document = outcome.document(record, stored.turns) if outcome.shows_document else None
+    if document and console.is_terminal:
+        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
+        console.print(Padding(Markdown(printable(_body(document))), (1, len(INDENT))), width=width)
+    elif document:
+        console.file.write("\n" + printable(_body(document)).rstrip() + "\n")
+    if console.is_terminal:
+        console.print(outcome_view(outcome, record.stop_reason))
+    else:
+        console.file.write("\n" + outcome_text(outcome, record.stop_reason) + "\n")
+
+
+def _outcome(format: AnyFormat, stored: Stored) -> Outcome:
+    return format.outcome.model_validate(stored.record.outcome)
+
+
+def _body(document: str) -> str:
+    """A document without its front matter and its anchors."""
+    return re.sub(r'<a id="[^"]*"></a>\n?', "", re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL))
+
+
+def _view(stored: Stored, format: AnyFormat, as_json: bool) -> View:
+    if as_json:
+        return JsonView()
+    console = Console()
+    if not console.is_terminal or console.is_dumb_terminal:
+        return PlainView(console, format)
+    return LiveView(console, stored.record, format, seconds_before=span_seconds(stored.turns))
+
+
+def nobody_reads() -> None:
+    """Let what is still written to stdout vanish, as its reader has."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def complain(message: str, code: Exit) -> Exit:
+    sys.stderr.write(f"moot: {printable(' '.join(message.split()))}\n")
+    return code

@@ -1,0 +1,285 @@
+"""From a decision to work: an issue is handed to what the user named, a folder, a command or a webhook.
+
+Knows no database and no format. What comes back is untrusted, and shown to the user without control characters or keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import os
+import re
+import shlex
+import signal
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import IO, NamedTuple, Self
+from urllib.parse import urlsplit
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from moot.export.decision import front_matter, publish, slug
+from moot.model import Issue
+
+COMMAND_SECONDS = 60.0
+WEBHOOK_SECONDS = 10.0
+LONGEST_RESULT = 500
+LONGEST_TITLE = 250
+_SHORTEST_SECRET = 8
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DATABASE_URL", re.IGNORECASE)
+_EXAMPLE = "gh issue create --title {title} --body-file -"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How handing it over went; `result` is what the user sees."""
+
+    delivered: bool
+    attempts: int
+    result: str
+
+
+class WorkflowSettings(BaseModel):
+    """Where issues go: exactly one of file, command and webhook."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    file: Path | None = Field(None, description="a folder in which each issue becomes a file of its own")
+    command: str | None = Field(None, description=f"gets the issue on standard input, as in: {_EXAMPLE}")
+    webhook: str | None = Field(None, description="an http or https address that gets the issue as JSON")
+    secret_env: str | None = Field(None, description="the environment variable with the key that signs webhooks")
+    attempts: int = Field(3, ge=1, le=10)
+
+    @field_validator("file")
+    @classmethod
+    def _begins_at_home(cls, file: Path | None) -> Path | None:
+        return file and file.expanduser()
+
+    @field_validator("command")
+    @classmethod
+    def _can_be_split(cls, command: str | None) -> str | None:
+        try:
+            parts = None if command is None else shlex.split(command)
+        except ValueError:
+            raise ValueError(f"has a quote that is not closed; write it as for a shell: {_EXAMPLE}") from None
+        if parts is not None and ("".join(parts[:1]) == "" or "\0" in "".join(parts)):
+            raise ValueError(f"names no program; write one with its arguments: {_EXAMPLE}")
+        return command
+
+    @field_validator("webhook")
+    @classmethod
+    def _is_an_address(cls, webhook: str | None) -> str | None:
+        if webhook is not None and not _is_http(webhook):
+            raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
+        return webhook
+
+    @model_validator(mode="after")
+    def _goes_to_one_place(self) -> Self:
+        named = [name for name in ("file", "command", "webhook") if getattr(self, name) is not None]
+        if len(named) != 1:
+            raise ValueError(f"write exactly one of file, command and webhook, not {' and '.join(named) or 'none'}")
+        if self.secret_env is not None and self.webhook is None:
+            raise ValueError("secret_env signs webhooks only; leave it out, or write webhook")
+        return self
+
+
+class Attempt(NamedTuple):
+    delivered: bool
+    result: str
+    may_pass: bool = False
+    """Whether it is worth trying again."""
+
+
+async def deliver(
+    issue: Issue,
+    debate_id: str,
+    settings: WorkflowSettings,
+    environ: Mapping[str, str],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    timeout: float | None = None,
+) -> Delivery:
+    """Hand the issue over; what may pass is tried again after 1, 2, 4 … seconds, and a failure is told, not raised."""
+    for number in count(1):
+        attempt = await _attempt(issue, debate_id, settings, environ, timeout)
+        if attempt.delivered or not attempt.may_pass or number == settings.attempts:
+            break
+        await sleep(2.0 ** (number - 1))
+    return Delivery(attempt.delivered, number, _shown(attempt.result, _secrets(settings, environ)))
+
+
+async def _attempt(
+    issue: Issue, debate_id: str, settings: WorkflowSettings, environ: Mapping[str, str], timeout: float | None
+) -> Attempt:
+    if settings.file is not None:
+        return await asyncio.to_thread(_write, issue, debate_id, settings.file)
+    if settings.command is not None:
+        arguments = _arguments(settings.command, issue, debate_id)
+        return await _run(arguments, issue.body, environ, timeout or COMMAND_SECONDS)
+    return await _post(issue, debate_id, settings, environ, timeout or WEBHOOK_SECONDS)
+
+
+# A file
+
+
+def _write(issue: Issue, debate_id: str, folder: Path) -> Attempt:
+    head = front_matter({"title": _line(issue.title), "debate": debate_id})
+    content = f"{head}\n{issue.body.rstrip()}\n".encode(errors="replace")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Attempt(True, str(_publish_named(folder, slug(issue.title), content)))
+    except OSError as error:
+        return Attempt(False, f"cannot write to {str(folder)!r}: {error.strerror}")
+
+
+def _publish_named(folder: Path, name: str, content: bytes) -> Path:
+    """A file that says exactly this, or a new one: name.md, name-2.md, …"""
+    for number in count(1):
+        path = folder / (f"{name}.md" if number == 1 else f"{name}-{number}.md")
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
+            break
+        if publish(path, content, folder / f".{path.name}.tmp", path.exists):
+            break
+    return path
+
+
+# A command
+
+
+def _arguments(command: str, issue: Issue, debate_id: str) -> list[str]:
+    """The command's words, each of which stays one whatever the title holds."""
+    # What begins with a dash would be an option where the title is a whole argument.
+    values = {"{title}": _line(issue.title)[:LONGEST_TITLE].lstrip("- ") or "Decision", "{debate}": debate_id}
+    return [re.sub(r"\{title\}|\{debate\}", lambda found: values[found[0]], word) for word in shlex.split(command)]
+
+
+async def _run(arguments: list[str], body: str, environ: Mapping[str, str], timeout: float) -> Attempt:
+    # Files instead of pipes: nothing blocks on them, and a child that lives on does not keep us waiting.
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        stdin.write(body.encode(errors="replace"))
+        stdin.seek(0)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *arguments, stdin=stdin, stdout=stdout, stderr=stderr, env=environ, start_new_session=True
+            )
+        except OSError as error:
+            return Attempt(False, f"cannot run {arguments[0]!r}: {error.strerror}; check the workflow's command")
+        code = await _ended(process, timeout)
+        if code is None:
+            return Attempt(False, f"{arguments[0]} did not end within {timeout:g} s", may_pass=True)
+        if code != 0:
+            said = _first_line(stderr) or _first_line(stdout)
+            return Attempt(False, f"{arguments[0]} ended with {code}: {said or 'no message'}", may_pass=True)
+        return Attempt(True, _first_line(stdout) or f"{arguments[0]} took it")
+
+
+async def _ended(process: asyncio.subprocess.Process, timeout: float) -> int | None:
+    """Its exit code; None when it took too long, and then neither it nor what it started is left."""
+    try:
+        async with asyncio.timeout(timeout):
+            return await process.wait()
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            _kill(process)
+            await process.wait()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        with suppress(ProcessLookupError):  # it ended just now
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _first_line(output: IO[bytes]) -> str:
+    output.seek(0)
+    lines = output.read(64_000).decode(errors="replace").splitlines()
+    return next((line.strip() for line in lines if line.strip()), "")
+
+
+# A webhook
+
+
+async def _post(
+    issue: Issue, debate_id: str, settings: WorkflowSettings, environ: Mapping[str, str], timeout: float
+) -> Attempt:
+    import aiohttp  # slow to import, and seldom needed
+
+    key = environ.get(settings.secret_env) if settings.secret_env else None
+    if settings.secret_env and not key:
+        return Attempt(False, f"{settings.secret_env} is not set; it should hold the key that signs the webhook")
+    body = _payload(issue, debate_id)
+    headers = {"Content-Type": "application/json", **({"X-Moot-Signature": signature(body, key)} if key else {})}
+    limit = aiohttp.ClientTimeout(total=timeout)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=limit, cookie_jar=aiohttp.DummyCookieJar()) as session,
+            session.post(str(settings.webhook), data=body, headers=headers, allow_redirects=False) as response,
+        ):
+            return _answered(response.status, response.reason or "")
+    except TimeoutError:
+        return Attempt(False, f"the webhook did not answer within {timeout:g} s", may_pass=True)
+    except aiohttp.InvalidURL:
+        return Attempt(False, "the webhook's address cannot be used; check it")
+    except aiohttp.ClientSSLError:
+        return Attempt(False, "no secure connection to the webhook; check its https and its certificate")
+    except aiohttp.ClientConnectorError:
+        return Attempt(False, "cannot reach the webhook: is its server running?", may_pass=True)
+    except aiohttp.ClientError:
+        return Attempt(False, "the webhook's server closed the connection, or speaks no HTTP", may_pass=True)
+
+
+def signature(body: bytes, key: str) -> str:
+    """What X-Moot-Signature says of a body; a receiver with the key computes the same."""
+    return f"sha256={hmac.new(key.encode(), body, hashlib.sha256).hexdigest()}"
+
+
+def _payload(issue: Issue, debate_id: str) -> bytes:
+    texts = {"title": _line(issue.title), "body": issue.body, "debate": debate_id, "event": "workflow"}
+    return orjson.dumps({name: text.encode(errors="replace").decode() for name, text in texts.items()})
+
+
+def _answered(status: int, reason: str) -> Attempt:
+    said = f"the webhook answered {status} {reason}".rstrip()
+    if 200 <= status < 300:
+        return Attempt(True, said)
+    if 300 <= status < 400:
+        return Attempt(False, f"{said}: redirects are not followed; give its real address")
+    return Attempt(False, said, may_pass=status in (408, 429) or status >= 500)
+
+
+# What is shown
+
+
+def _secrets(settings: WorkflowSettings, environ: Mapping[str, str]) -> list[str]:
+    """What no result may hold, the longest first."""
+    named = [value for name, value in environ.items() if name == settings.secret_env or _SECRET_NAME.search(name)]
+    return sorted((value for value in named if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
+
+
+def _shown(result: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        result = result.replace(secret, "[secret]")
+    return _line(result)[:LONGEST_RESULT]
+
+
+def _line(text: str) -> str:
+    """The text in one line of letters that can be printed."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def _is_http(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

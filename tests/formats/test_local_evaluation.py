@@ -1,0 +1,43 @@
+"""One whole evaluation of a sample idea with the model that comes with moot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moot.app import App
+from moot.formats import by_name
+from moot.formats.evaluation.format import EVALUATION
+from moot.formats.evaluation.scorecard import Scorecard
+from moot.formats.evaluation.settings import DEFAULT_TOPICS
+from moot.ideas import read, settings_for, write_report
+from moot.llm.connect import Models
+from moot.model import Status
+from moot.prompts import Prompts
+from moot.settings import AppSettings
+from moot.testing import MemoryStore
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
+
+
+@pytest.mark.local_model
+async def test_the_built_in_model_evaluates_a_sample_idea_to_a_scorecard_and_a_report(tmp_path: Path) -> None:
+    idea = read(EXAMPLES / "second-hearing")
+    app = App(AppSettings(model="local:smollm2"), MemoryStore(), Models({}), by_name([EVALUATION]), Prompts())
+    try:
+        settings = settings_for(idea, topics=DEFAULT_TOPICS[:1], more={"exchanges": 0})
+        record = await app.create("evaluation", idea.title, settings)
+        ending = await app.run(record.id, lambda event: None)
+        stored = await app.load(record.id)
+    finally:
+        await app.close()
+    assert (ending.status, ending.error, ending.stop_reason) == (Status.FINISHED, None, "completed")
+    card = Scorecard.model_validate(ending.outcome)
+    assert [topic.name for topic in card.topics] == ["Problem validity"]
+    assert all(0 <= score <= 10 for one in card.categories for score in (one.before, one.after))
+    for topic in card.topics:
+        (turn,) = [turn for turn in stored.turns if (turn.kind, turn.round) == ("verdict", topic.number)]
+        assert topic.fallback == ("fallback" in turn.marks)
+    written = write_report(tmp_path / "debate.md", str(card.document(stored.record, stored.turns)))
+    assert written.read_text(encoding="utf-8").startswith(f"# Evaluation: {idea.title}\n")

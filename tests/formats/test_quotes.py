@@ -1,0 +1,230 @@
+"""Quotes: what a text cites, and whether the words stand in the source."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from moot.formats.quotes import Checked, Citation, Match, Source, check, check_all, cited, contains, tags, words
+
+SOURCE = """\
+# Report
+The system is not safe to use. It’s a well-
+known pro-
+blem — “eﬃcient” caching costs 10–20 % of 10² hits (p < 0.05), at -5 °C.
+> Quoted line one
+> and **line two** goes on.
+After that the team moved everything it had to another data centre in the north, which took three months and a half.
+"""
+WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+
+# What a text cites
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ('It says "one two three" [S1].', "one two three"),
+        ('It says "one two three." (S1)', "one two three."),
+        ('It says "one two three", [s1: page 4]', "one two three"),
+        ('**"one two three"** [S1, p. 4]', "one two three"),
+        ("“one two three” — [S1]", "one two three"),
+        ("„eins zwei drei“ [S1]", "eins zwei drei"),
+        ("« un deux trois » (S1)", "un deux trois"),
+        ("»eins zwei drei« [S1]", "eins zwei drei"),
+        ('"one\n  two three"\n[S1]', "one two three"),
+        ('"今日は良い" [S1]', "今日は良い"),
+        ('a "quote never closed and "one two three" [S1]', "one two three"),
+        ("a “quote never closed and “one two three” [S1]", "one two three"),
+        ('"she said "stop" and left us" [S1]', 'she said "stop" and left us'),
+        ("“she said “stop” and left us” [S1]", "she said “stop” and left us"),
+        ('"a 5" disk and more" [S1]', 'a 5" disk and more'),
+        ('" one two three " [S1]', "one two three"),
+        ('"as Figure (S2) shows it" [S1]', "as Figure (S2) shows it"),
+    ],
+)
+def test_words_between_quotation_marks_before_a_tag_are_cited(text: str, quote: str) -> None:
+    assert cited(text) == (Citation(quote, "S1"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[S1]",
+        '" [S1]',
+        "one two three [S1]",
+        'one two three" [S1]',
+        '"two words" [S1]',
+        '"one two three"',
+        '"one two three" S1',
+        '"one two three" [S0]',
+        '"one two three" [T1]',
+        '"one two three" as is said there [S1]',
+        f'"{"word " * 500}" [S1]',
+    ],
+)
+def test_anything_else_is_no_citation(text: str) -> None:
+    assert cited(text) == ()
+
+
+def test_each_quote_has_the_tag_that_follows_it() -> None:
+    text = 'First "one two three" [S2], then “four five six” (S11), and "not this one", but "seven eight nine" [S1].'
+    assert cited(text) == (
+        Citation("one two three", "S2"),
+        Citation("four five six", "S11"),
+        Citation("seven eight nine", "S1"),
+    )
+
+
+@pytest.mark.parametrize(
+    "piece", ['"', '"a ', "“", '" [S1] ', '"a b c" [S1] ', "“a b c” [S1", "a- ", "> ", "...", "[S1"]
+)
+def test_a_huge_text_takes_no_longer_than_its_length_explains(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    before = time.perf_counter()
+    cited(text)
+    contains("a b c", text)
+    assert time.perf_counter() - before < 2
+
+
+# Whether it stands there
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "is not safe to use",
+        "IS NOT SAFE – to use!",
+        "It's a well-known problem",
+        "a well‑known problem - 'efficient' caching",
+        "costs 10-20% of 10² hits",
+        "p < 0.05",
+        "at −5 °C",
+        "Quoted line one and line two goes on",
+        "  moved\neverything  ",
+        "The system is not safe … the team moved everything",
+        "... the team moved [...] another data centre in the north . . .",
+    ],
+)
+def test_a_quote_may_differ_in_case_punctuation_and_white_space(quote: str) -> None:
+    assert check(quote, SOURCE) == Match("verified", None)
+    assert contains(quote, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("quote", "passage"),
+    [
+        ("The system is now safe to use", "The system is not safe to use."),
+        ("costs 1020 % of", "costs 10–20 % of"),
+        ("of 102 hits", "of 10² hits"),
+        ("p > 0.05", "(p < 0.05),"),
+        ("at 5 °C. Quoted line one", "-5 °C.\n> Quoted line one"),
+        ("The system is … safe to use", "The system is not safe to use."),
+        ("the team moved everything … The system is not safe", "the team moved everything … The system is not safe"),
+        (
+            "After that the team moved nearly everything it had to another data centre in the north, which took two"
+            " months and a half",
+            "After that the team moved everything it had to another data centre in the north, which took three months"
+            " and a half.",
+        ),
+    ],
+)
+def test_what_comes_near_is_shown_as_the_source_has_it_and_never_verified(quote: str, passage: str) -> None:
+    assert check(quote, SOURCE) == Match("near", passage)
+    assert not contains(quote, SOURCE)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "",
+        "…",
+        "?!",
+        "nobody ever wrote such a thing",
+        "is … safe … use",
+        "the team moved everything … nobody ever wrote such a thing",
+        "nobody ever wrote such a thing " * 10,
+        SOURCE * 2,
+    ],
+)
+def test_what_is_like_nothing_in_the_source_is_missing(quote: str) -> None:
+    assert check(quote, SOURCE) == Match("missing", None)
+    assert not contains(quote, SOURCE)
+
+
+def test_half_a_word_is_no_match() -> None:
+    assert not contains("able to do it", "They are unable to do it.")
+    assert not contains("It was not", "It was nothing.")
+
+
+def test_nothing_stands_in_a_text_without_words() -> None:
+    assert check("one two three", "?! …") == Match("missing", None)
+
+
+@given(
+    length=st.integers(3, 22),
+    start=st.integers(0, 4),
+    at=st.floats(0, 1, exclude_max=True),
+    change=st.sampled_from(["replace", "insert", "delete"]),
+    word=st.sampled_from(["not", "never", "wordz", "x"]),
+)
+def test_a_quote_with_one_word_changed_inserted_or_deleted_is_never_verified(
+    length: int, start: int, at: float, change: str, word: str
+) -> None:
+    source = "Before it. " + ", ".join(WORDS[:-1]) + ". After it."
+    quote = WORDS[start : min(start + length, len(WORDS) - 1)]
+    assert check(" ".join(quote), source) == Match("verified", None)
+    inner = 1 + int(at * (len(quote) - 2))  # without its first or last word a quote is shorter and still true
+    changed = {
+        "replace": [*quote[:inner], word, *quote[inner + 1 :]],
+        "insert": [*quote[:inner], word, *quote[inner:]],
+        "delete": [*quote[:inner], *quote[inner + 1 :]],
+    }[change]
+    assert check(" ".join(changed), source).verdict in {"near", "missing"}
+    assert not contains(" ".join(changed), source)
+
+
+@given(st.text(), st.text())
+def test_any_text_can_be_checked_against_any_other(quote: str, text: str) -> None:
+    found = check(quote, text)
+    assert (found.verdict == "verified") == contains(quote, text)
+    assert (found.passage is not None) == (found.verdict == "near")
+
+
+@given(st.text())
+def test_a_text_without_an_ellipsis_stands_in_itself_if_it_has_words(text: str) -> None:
+    plain = text.replace("…", "").replace("...", "").replace(". . .", "")
+    assert contains(plain, plain) == bool(words(plain))
+
+
+# All at once
+
+
+def test_every_citation_is_checked_in_the_source_its_tag_names() -> None:
+    sources = [Source(name="a", text="One two three four five."), Source(name="b", text="Six seven eight nine ten.")]
+    text = '"two three four" [S1] "two three four" [S2] "Six seven sight nine" [S2] "two three four" [S3]'
+    assert check_all(text, sources) == (
+        Checked("two three four", "S1", "verified"),
+        Checked("two three four", "S2", "missing"),
+        Checked("Six seven sight nine", "S2", "near", "Six seven eight nine"),
+        Checked("two three four", "S3", "missing"),
+    )
+    assert tags(sources) == {"S1": sources[0], "S2": sources[1]}
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 121, "a\nb", "<a>", 'a"b', "a\u2028b", "\0"])
+def test_a_source_s_name_is_one_short_line_that_ends_no_tag(name: str) -> None:
+    with pytest.raises(ValidationError, match="name"):
+        Source(name=name, text="words")
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_source_has_text(text: str) -> None:
+    with pytest.raises(ValidationError, match="text"):
+        Source(name="a", text=text)
