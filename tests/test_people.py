@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from moot.app import App
 from moot.engine import Ending
 from moot.errors import InvalidInput, NotFound, WrongStatus
-from moot.events import Event, TurnFinished, Waiting
+from moot.events import Event, LimitReached, TurnFinished, Waiting
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import MOST_REVISIONS, PANEL
@@ -22,6 +23,7 @@ from moot.store.postgres import PostgresStore
 from moot.store.sqlite import SqliteStore
 from moot.store.store import Store
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
+from moot.workflow import WorkflowSettings
 from stage import ID, Between, Killed, Panelists, Stage, kill_at, sensible, silent, usual
 
 TOPIC = "Should we use Redis or PostgreSQL for caching?"
@@ -47,14 +49,23 @@ def hears(model: Any) -> list[bool]:
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    stores: dict[str, Callable[[], Awaitable[Store]]] = {
-        "sqlite": lambda: SqliteStore.open(tmp_path / "moot.db"),
-        "postgres": lambda: PostgresStore.open(request.getfixturevalue("postgres_url")),
-    }
-    opened = await stores[request.param]() if request.param in stores else MemoryStore()
-    yield opened
-    await opened.close()
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
+    async def in_memory() -> Store:
+        return MemoryStore()
+
+    if request.param == "memory":
+        return in_memory
+    if request.param == "sqlite":
+        return lambda: SqliteStore.open(tmp_path / "moot.db")
+    url = request.getfixturevalue("postgres_url")
+    return lambda: PostgresStore.open(url)
+
+
+@pytest.fixture
+async def store(open_store: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
+    store = await open_store()
+    yield store
+    await store.close()
 
 
 class Asking:
@@ -124,7 +135,8 @@ async def test_guidance_reaches_every_later_prompt_and_no_earlier_one() -> None:
     await asking.reply("guide", f"  {WORDS} ")
     await asking.run()
     assert hears(asking.model) == [False] * 7 + [True] * 7
-    assert [text(request).count(TOLD) for request in asking.model.requests[7:]] == [1] * 7
+    told = TOLD.replace(">", ' round="1">', 1)
+    assert [text(request).count(told) for request in asking.model.requests[7:]] == [1] * 7
     assert await asking.human() == [(7, "guidance", 1, WORDS, "guide")]
 
 
@@ -206,16 +218,16 @@ async def test_a_person_s_words_keep_nothing_that_a_database_cannot(store: Store
 async def test_fifty_answers_at_once_are_one_turn(store: Store) -> None:
     asking = await Asking.at_checkpoint(store)
 
-    async def answer(number: int) -> Said | None:
+    async def answer(number: int) -> Said | str | None:
         try:
             return await asking.reply("guide", f"Answer {number}")
         except WrongStatus as error:
-            assert str(error) == (
-                f"this question of {asking.id} has been answered already; moot show {asking.id} tells how"
-            )
-            return None
+            return str(error)
 
-    (taken,) = filter(None, await asyncio.gather(*map(answer, range(50))))
+    results = await asyncio.gather(*map(answer, range(50)))
+    late = f"this question of {asking.id} has been answered already; moot show {asking.id} tells how"
+    assert results.count(late) == 49
+    (taken,) = [result for result in results if isinstance(result, Said)]
     assert await store.said(asking.id) == (taken,)
     await asking.run()
     assert await asking.human() == [(7, "guidance", 1, taken.text, "guide")]
@@ -269,6 +281,13 @@ async def test_an_answer_between_the_look_for_it_and_the_wait_is_not_lost() -> N
     record = (await asking.app.load(asking.id)).record
     assert (record.status, record.run) == (Status.WAITING, 2)
     assert (await asking.app.question(asking.id) or Question("", ())).actions == ("approve", "guide", "reject")
+
+
+async def test_a_limit_is_told_once_however_often_the_debate_is_taken_up_again() -> None:
+    stage = Stage(Panelists(), format=PANEL, topic=TOPIC, settings={"max_rounds": 1}, person=silent)
+    for _ in range(3):
+        assert await stage.run() == Ending(Status.WAITING)
+    assert [event.reason for event in stage.events if isinstance(event, LimitReached)] == ["max_rounds"]
 
 
 # Pause
@@ -431,29 +450,121 @@ def usual_or_guiding(step: Step) -> Said:
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_remarks_and_answers_survive_a_crash_at_every_turn(format: AnyFormat, when: str) -> None:
     def new() -> Stage:
-        replies = Panelists() if format is PANEL else sensible
-        return Stage(replies, format=format, topic=TOPIC, settings=TWO, person=usual_or_guiding)
+        return Stage(format=format, topic=TOPIC, settings=TWO, person=usual_or_guiding)
 
     whole = new()
-    at = {1: "One", 3: "Two", 4: "Three"}
-    await with_remarks(whole, dict(at))
+    spoken = {1: "One", 3: "Two"}
+    await with_remarks(whole, dict(spoken))
     turns = await whole.transcript()
-    assert sum(turn.kind == "remark" for turn in turns) == 3
+    assert sum(turn.kind == "remark" for turn in turns) == 2
     for position in range(len(turns)):
+        if when == "before" and position in spoken:
+            continue  # what is said while a turn is lost is heard by that turn
         crashed = new()
-        speak, left = remarking(crashed, left := dict(at)), left
-        kill = kill_at(position)
-
-        async def speak_and_die(turn: Turn, kill: Any = kill, speak: Any = speak) -> None:
-            await speak(turn)
-            await kill(turn)
-
-        hooks: Any = {"before": speak_and_die} if when == "before" else {"before": speak, "after": kill}
-        with pytest.raises(Killed):
-            await crashed.run(Between(await crashed.open(), **hooks))
+        speak = remarking(crashed, dict(spoken))
+        await crashed_at(crashed, position, when, speak)
         await crashed.run(Between(crashed.store, before=speak))
         assert await crashed.transcript() == turns
         assert (await crashed.record()).outcome == (await whole.record()).outcome
+
+
+async def crashed_at(stage: Stage, position: int, when: str, speak: Callable[[Turn], Awaitable[None]]) -> None:
+    kill = kill_at(position)
+
+    async def speak_and_die(turn: Turn) -> None:
+        await speak(turn)
+        if when == "before":
+            await kill(turn)
+
+    after = kill if when == "after" else None
+    with pytest.raises(Killed):
+        await stage.run(Between(await stage.open(), before=speak_and_die, after=after))
+
+
+@pytest.mark.parametrize("position", range(5))
+async def test_what_is_said_while_a_turn_is_lost_is_heard_once_all_the_same(position: int) -> None:
+    stage = Stage(settings=TWO)
+    speak = remarking(stage, {position: WORDS})
+    await crashed_at(stage, position, "before", speak)
+    await stage.run(Between(stage.store, before=speak))
+    assert [(turn.position, turn.kind) for turn in await stage.turns() if turn.seat == "human"] == [
+        (position, "remark")
+    ]
+
+
+# After the decision
+
+
+async def approved(**settings: Any) -> Asking:
+    asking = await at_approval(**settings)
+    await asking.reply("approve")
+    assert (await asking.run()).status is Status.FINISHED
+    return asking
+
+
+async def test_the_decision_is_written_once_and_exported_in_every_style(tmp_path: Path) -> None:
+    asking = await approved()
+    path = await asking.app.write_document(asking.id, tmp_path / "records")
+    assert path == tmp_path / "records" / "0001-should-we-use-redis-or-postgresql-for-caching.md"
+    assert await asking.app.write_document(asking.id, tmp_path / "records") == path
+    document = await asking.app.export(asking.id, "md")
+    assert path.read_text() == document.rstrip() + "\n"
+    assert "\nstatus: accepted\n" in document
+    assert json.loads(await asking.app.export(asking.id, "json"))["outcome"]["approved"] is True
+    assert (await asking.app.export(asking.id, "html")).startswith("<!DOCTYPE html>")
+    with pytest.raises(InvalidInput) as caught:
+        await asking.app.export(asking.id, "pdf")
+    assert str(caught.value) == "cannot export as 'pdf'; choose md, json or html"
+
+
+async def test_a_debate_that_has_not_ended_is_exported_as_its_transcript() -> None:
+    asking = await Asking.at_checkpoint()
+    document = await asking.app.export(asking.id, "md")
+    assert "There is none: the debate is waiting." in document
+    assert "### Performance Advocate · opening" in document
+
+
+async def test_a_decision_makes_one_workflow(store: Store) -> None:
+    asking = await Asking.at_checkpoint(store)
+    with pytest.raises(InvalidInput) as caught:
+        await asking.app.make_workflow(asking.id)
+    assert str(caught.value) == f"{asking.id} has no decision to make a workflow of"
+    await asking.reply("end")
+    await asking.run()
+    await asking.reply("approve")
+    await asking.run()
+    made = await asking.app.make_workflow(asking.id)
+    assert (made.title, made.delivered, made.attempts) == (
+        "Act on the decision: Should we use Redis or PostgreSQL for caching?",
+        False,
+        0,
+    )
+    assert await asking.app.make_workflow(asking.id) == made
+
+
+async def test_a_workflow_is_handed_to_what_is_configured_until_that_has_succeeded(tmp_path: Path) -> None:
+    asking = await approved()
+    asking.app.settings.workflow = WorkflowSettings(file=tmp_path / "issues")
+    made = await asking.app.make_workflow(asking.id)
+    assert (made.delivered, made.attempts) == (True, 1)
+    assert await asking.app.make_workflow(asking.id) == made
+    assert len([path for path in (tmp_path / "issues").rglob("*") if path.is_file()]) == 1
+
+
+@pytest.mark.parametrize("stars", [0, 6, -1])
+async def test_stars_are_one_to_five(stars: int) -> None:
+    asking = await Asking.at_checkpoint()
+    with pytest.raises(InvalidInput) as caught:
+        await asking.app.rate(asking.id, stars)
+    assert str(caught.value) == f"{stars} stars cannot be given: give 1 to 5"
+
+
+async def test_the_latest_rating_stands_in_the_trace() -> None:
+    asking = await approved()
+    await asking.app.rate(asking.id, 2, "Too short.")
+    rating = await asking.app.rate(asking.id, 4)
+    stored = await asking.app.load(asking.id)
+    assert (stored.rating, asking.app.trace(stored)["user_rating"]) == (rating, 4)
 
 
 # Estimates

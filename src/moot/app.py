@@ -18,9 +18,10 @@ from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
 from moot.engine import Ending, Player, Sink, next_steps, retold, run_debate
-from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, StoreError, WrongStatus, faults
+from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, ScriptChanged, StoreError, WrongStatus, faults
 from moot.estimate import Estimate, estimate
 from moot.events import Event
+from moot.export.stats import Stats, stats
 from moot.export.trace import trace
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client
@@ -45,9 +46,12 @@ from moot.model import (
 from moot.owner import is_dead, this_process
 from moot.players.answer import clean
 from moot.players.human import HumanPlayer
+from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
 from moot.prompts import Prompts
-from moot.settings import AppSettings
+from moot.retrieval.embed import Embedder
+from moot.retrieval.library import Library
+from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.store import Store, Stored
 
 log = logging.getLogger(__name__)
@@ -55,6 +59,7 @@ log = logging.getLogger(__name__)
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 LONGEST_TOPIC = 4000
 LONGEST_WORDS = 2000
+MOST_STATS = 10_000
 
 
 class App:
@@ -75,6 +80,12 @@ class App:
         self.formats = formats
         self.prompts = prompts
         self.environ = environ
+        self.library = Library(
+            config_folder() / "templates",
+            cache_folder() / "templates",
+            settings.retrieval.store,
+            None if settings.retrieval.embedder == "wordllama" else self._ollama_embedder,
+        )
         self._default_model: Choice | None = None
 
     async def create(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Record:
@@ -194,7 +205,12 @@ class App:
     async def question(self, debate_id: str) -> Question | None:
         """What a debate asks a person next, if that is its next step."""
         record, turns, *_ = await self.load(debate_id)
-        steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
+        if record.status not in (Status.WAITING, Status.STOPPED):
+            return None
+        try:
+            steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
+        except ScriptChanged:
+            return None
         return next((step.question for step in steps), None)
 
     async def pause(self, debate_id: str) -> Record:
@@ -250,6 +266,11 @@ class App:
         tried = replace(made, delivered=sent.delivered, attempts=sent.attempts, result=sent.result)
         return await self.store.note_delivery(debate_id, tried)
 
+    async def stats(self) -> tuple[Stats, ...]:
+        """What all finished debates together tell."""
+        records = await self.store.list(limit=MOST_STATS, status=Status.FINISHED)
+        return stats([self.trace(await self.load(record.id)) for record in records])
+
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
         if settings and (name := settings.model_for(seat)):
@@ -258,6 +279,8 @@ class App:
             return Choice(name, "MOOT_MODEL or moot.yaml")
         if choice := self.models.group_default(seat.group):
             return choice
+        if seat.prefers and await self.models.has(seat.prefers):
+            return Choice(seat.prefers, "this seat is meant for it, and it is there")
         if self._default_model is None:
             self._default_model = await self.models.default()
         return self._default_model
@@ -284,7 +307,7 @@ class App:
         known = ", ".join(sorted(format.settings.model_fields))
         try:
             checked: Settings = format.settings.model_validate(
-                {**self.settings.formats.get(format.name, {}), **settings}
+                clean({**self.settings.formats.get(format.name, {}), **settings})
             )
         except ValidationError as error:
             raise InvalidInput(f"{format.name} settings: {faults(error)}; known: {known}") from None
@@ -307,10 +330,17 @@ class App:
             settings.max_tokens.get(seat.name, seat.max_tokens),
         )
 
+    async def _ollama_embedder(self) -> Embedder:
+        from moot.retrieval.embed import OLLAMA_MODEL, OllamaEmbedder
+
+        model = self.settings.retrieval.embedder.partition(":")[2]
+        return OllamaEmbedder(self.models.ollama(), model or OLLAMA_MODEL)
+
     def _players(self, format: AnyFormat) -> Callable[[str], Player]:
         players: dict[str, Player] = {
             "model": ModelPlayer(format, self.prompts, self.models.connect),
             "human": HumanPlayer(self.store.said),
+            "library": LibraryPlayer(self.library),
         }
         return lambda seat: players[format.seat(seat).player]
 

@@ -87,6 +87,27 @@ def debate(
 
 
 @cli.command()
+def evaluate(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="A markdown file or a folder with idea.md.")],
+    debate: Annotated[bool, typer.Option(help="Argue the scores, or stop once there are some.")] = True,
+    topics: Annotated[Path | None, typer.Option(metavar="FILE", help="Topics of your own.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="PLACE", help="Where the report goes.")] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Show how scores moved since the last time.")] = False,
+    model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
+    model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
+    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+) -> None:
+    """Have an idea defended, attacked and scored; several ideas end in a ranking."""
+    from moot.commands import Asked
+    from moot.evaluate import Evaluating
+    from moot.evaluate import evaluate as run
+
+    asked = Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
+    _run(run(paths, Evaluating(debate, topics, output, compare, as_json), asked.settings()))
+
+
+@cli.command()
 def reply(
     debate_id: DebateId,
     go_on: Annotated[bool, typer.Option("--continue", help="Let the next round begin.")] = False,
@@ -175,6 +196,66 @@ def conclude(debate_id: DebateId) -> None:
     from moot import commands
 
     _run(commands.conclude(debate_id))
+
+
+templates = typer.Typer(help="Reasoning templates: moot's own and yours.", no_args_is_help=True)
+cli.add_typer(templates, name="templates")
+TemplateName = Annotated[str, typer.Argument(metavar="NAME")]
+
+
+@templates.command("list")
+def list_templates() -> None:
+    """Show all templates, and what each is for."""
+    from moot import commands
+
+    _run(commands.list_templates())
+
+
+@templates.command("show")
+def show_template(name: TemplateName) -> None:
+    """Show one template as a model reads it."""
+    from moot import commands
+
+    _run(commands.show_template(name))
+
+
+@templates.command("search")
+def search_templates(
+    question: Annotated[str, typer.Argument(metavar="QUESTION")],
+    top: Annotated[int, typer.Option(help="How many.")] = 3,
+) -> None:
+    """Show which templates a question would get."""
+    from moot import commands
+
+    _run(commands.search_templates(question, top))
+
+
+@templates.command("add")
+def add_template(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
+    """Check a template of your own and keep it."""
+    from moot import commands
+
+    _run(commands.add_template(file))
+
+
+@templates.command("remove")
+def remove_template(name: TemplateName) -> None:
+    """Remove a template of your own."""
+    from moot import commands
+
+    _run(commands.remove_template(name))
+
+
+traces = typer.Typer(help="What all debates together tell.", no_args_is_help=True)
+cli.add_typer(traces, name="traces")
+
+
+@traces.command("stats")
+def stats(as_json: AsJson = False) -> None:
+    """Ratings, rounds, early stops and tokens, by format and model."""
+    from moot import commands
+
+    _run(commands.stats(as_json))
 
 
 @cli.command()

@@ -17,7 +17,8 @@ from rich.text import Text
 
 from moot import settings
 from moot.app import App, build
-from moot.errors import InvalidInput, MootError
+from moot.engine import retold
+from moot.errors import InvalidInput, MootError, NotFound
 from moot.export.trace import trace
 from moot.formats import find
 from moot.llm.cassette import Recorder, Recording
@@ -25,9 +26,18 @@ from moot.llm.local import BUILT_IN_MODEL
 from moot.model import Action, Status
 from moot.screen import printable
 from moot.store.store import Stored
-from moot.tables import debate_row, introduction, print_table, reason_text, usage_cells, usage_text
+from moot.tables import (
+    STATS_HEADER,
+    debate_row,
+    introduction,
+    print_table,
+    reason_text,
+    stats_row,
+    usage_cells,
+    usage_text,
+)
 from moot.terminal import PlainView
-from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, watch
+from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, waiting_text, watch
 
 
 def run_command(command: Coroutine[None, None, Exit]) -> Exit:
@@ -211,6 +221,56 @@ async def perspectives() -> Exit:
     return Exit.DONE
 
 
+async def list_templates() -> Exit:
+    async with build(settings.load()) as app:
+        known = sorted(app.library.templates().values(), key=lambda template: template.name)
+    rows = [(each.name, each.title, "" if each.built_in else "yours", each.when) for each in known]
+    print_table(Console(), ("name", "title", "", "when to use it"), rows, wide=("title",))
+    return Exit.DONE
+
+
+async def show_template(name: str) -> Exit:
+    async with build(settings.load()) as app:
+        known = app.library.templates()
+    if name not in known:
+        raise NotFound(f"no template named {name!r}; moot templates list shows all")
+    _say(Console(), f"{known[name].title}\n\n{known[name].when}\n\n{known[name].text}")
+    return Exit.DONE
+
+
+async def search_templates(question: str, top: int) -> Exit:
+    async with build(settings.load()) as app:
+        found = await app.library.find(question, top)
+    rows = [(f"{each.score:.2f}", each.template.name, each.template.title) for each in found]
+    print_table(Console(), ("score", "name", "title"), rows)
+    return Exit.DONE
+
+
+async def add_template(file: Path) -> Exit:
+    async with build(settings.load()) as app:
+        added = app.library.add(file)
+    _say(Console(), f"{added.name}: {added.title}")
+    return Exit.DONE
+
+
+async def remove_template(name: str) -> Exit:
+    async with build(settings.load()) as app:
+        app.library.remove(name)
+    _say(Console(), f"{name} is removed")
+    return Exit.DONE
+
+
+async def stats(as_json: bool) -> Exit:
+    async with build(settings.load()) as app:
+        rows = await app.stats()
+    if as_json:
+        for row in rows:
+            _print_json(row)
+    else:
+        print_table(Console(), STATS_HEADER, [stats_row(row) for row in rows])
+    return Exit.DONE
+
+
 async def models() -> Exit:
     console = Console()
     async with build(settings.load()) as app:
@@ -247,12 +307,16 @@ async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
     console = Console()
     console.print(introduction(record, format), soft_wrap=not console.is_terminal)
     show_turns(PlainView(console, format), stored, format)
+    titles = {event.seat: event.title for event in retold(record, stored.turns, format)}
     for failure in stored.failures:
+        who = titles.get(failure.seat) or format.title(failure.seat)
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
-        _say(console, f"\n! {format.title(failure.seat)}, an attempt failed: {failure.message}{kept}", "yellow")
+        _say(console, f"\n! {who}, an attempt failed: {failure.message}{kept}", "yellow")
     if record.outcome is not None:
         print_outcome(console, format, stored)
         remark(console, usage_text(stored.turns))
+    elif question := await app.question(record.id):
+        remark(console, waiting_text(record.id, question.text, question.actions))
     else:
         reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
         _say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")

@@ -86,6 +86,8 @@ async def _answer(app: App, asked: Waiting) -> None:
         action = await _action(asked)
         text = await _line(TEXTS[action]) if action in TEXTS else ""
         try:
+            if len((await app.load(asked.debate)).turns) != asked.position:  # it asks something else by now
+                raise WrongStatus
             await app.reply(asked.debate, action, text)
         except InvalidInput as error:
             _print(printable(str(error)))
@@ -102,12 +104,12 @@ async def _action(asked: Waiting) -> Action:
     """The answer whose letter was typed; a question with one possible answer needs no letter."""
     if len(asked.actions) == 1:
         return asked.actions[0]
-    letters = {LABELS[action][1].lower(): action for action in asked.actions}
     while True:
         typed = (await _line("> ")).lower()
-        if typed[:1] in letters and letters[typed[:1]].startswith(typed[:1]):
-            return letters[typed[:1]]
-        _print(f"Type one of {', '.join(letter.upper() for letter in letters)}, then Enter.")
+        for action in asked.actions:
+            if typed and action.startswith(typed):
+                return action
+        _print(f"Type one of {', '.join(LABELS[action][1] for action in asked.actions)}, then Enter.")
 
 
 async def _line(prompt: str) -> str:
@@ -118,7 +120,10 @@ async def _line(prompt: str) -> str:
 
     def read() -> None:
         if not typed.done():
-            typed.set_result(os.read(terminal, 65536))
+            try:
+                typed.set_result(os.read(terminal, 65536))
+            except OSError:  # the terminal is gone
+                typed.set_result(b"")
 
     def interrupt() -> None:
         if not typed.done():
@@ -134,6 +139,9 @@ async def _line(prompt: str) -> str:
         line = await typed
     finally:
         loop.remove_reader(terminal)
+        for name in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(name)
     if not line:
         raise _Gone(Left.CLOSED)
     return line.decode("utf-8", "replace").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -43,6 +44,17 @@ class Price(BaseModel):
     cache_written: float | None = Field(None, ge=0, allow_inf_nan=False)
 
 
+class RetrievalSettings(BaseModel):
+    """What searches templates and sources."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    embedder: str = Field(
+        "wordllama", pattern=r"^(wordllama|ollama(:.+)?)$", description="wordllama, ollama, or ollama:MODEL"
+    )
+    store: Literal["builtin", "chroma"] = "builtin"
+
+
 class AppSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="MOOT_", env_nested_delimiter="__", extra="forbid")
 
@@ -53,6 +65,7 @@ class AppSettings(BaseSettings):
     formats: dict[str, dict[str, JsonValue]] = Field(default_factory=dict, description="format → its default settings")
     prices: dict[str, Price] = Field(default_factory=dict, description="model → its price")
     prompts: Path | None = Field(None, description="a folder whose <format>/<kind>.md replace moot's own prompts")
+    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     decisions: Path = Field(Path("docs/decisions"), description="where approved decisions are written")
     workflow: WorkflowSettings | None = Field(None, description="what the issues made of decisions are handed to")
     lease_seconds: float = Field(30, gt=0)
@@ -99,6 +112,10 @@ def config_files() -> list[Path]:
 
 def config_folder() -> Path:
     return platformdirs.user_config_path("moot")
+
+
+def cache_folder() -> Path:
+    return platformdirs.user_cache_path("moot")
 
 
 def data_folder() -> Path:

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moot.export.stats import Stats
 from moot.model import NO_USAGE, AnyFormat, Outcome, Record, Turn, Usage
 from moot.screen import printable
 
@@ -74,6 +75,23 @@ def debate_row(record: Record) -> tuple[str, str, str, str, Text]:
     began = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
     topic = Text(printable(" ".join(record.topic.split())), overflow="ellipsis", no_wrap=True)
     return (record.id, record.format, record.status, began, topic)
+
+
+STATS_HEADER = ("format", "models", "debates", "rating", "auto", "rounds", "early stops", "tokens out", "seconds")
+
+
+def stats_row(stats: Stats) -> tuple[str, ...]:
+    return (
+        stats.format,
+        printable(stats.models),
+        str(stats.debates),
+        "–" if stats.stars is None else f"{stats.stars:.1f} ({stats.rated})",
+        "–" if stats.auto_score is None else f"{stats.auto_score:.1f}",
+        f"{stats.rounds:.1f}",
+        str(stats.early_stopped),
+        f"{stats.output_tokens:.0f}",
+        f"{stats.seconds:.1f}",
+    )
 
 
 def print_table(

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -24,7 +25,7 @@ from moot.errors import MootError
 from moot.events import DebateStarted, Event, Waiting
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
-from moot.model import AnyFormat, Outcome, Record, Status, span_seconds
+from moot.model import Action, AnyFormat, Outcome, Record, Status, span_seconds
 from moot.screen import printable
 from moot.store.store import Stored
 from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, reason_text, usage_text
@@ -143,18 +144,16 @@ async def _conclude(
         case Status.STOPPED:
             remark(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
         case Status.WAITING:
-            remark(console, waiting_text(debate_id, asked))
+            remark(console, waiting_text(debate_id, asked.question if asked else "", asked.actions if asked else ()))
             return Exit.WAITING
     return Exit.DONE
 
 
-def waiting_text(debate_id: str, asked: Waiting | None) -> str:
+def waiting_text(debate_id: str, question: str, actions: Sequence[Action]) -> str:
     """What a debate waits for, and how to answer it from any terminal."""
-    if asked is None:
-        return f"{debate_id} waits for a person."
     texts = {"guide": ' "…"', "answer": ' "…"', "reject": ' "…"'}
-    lines = (f"moot reply {debate_id} --{action}{texts.get(action, '')}" for action in asked.actions)
-    return "\n".join([f"{debate_id} waits for a person: {printable(asked.question)}", "Answer with one of:", *lines])
+    lines = (f"moot reply {debate_id} --{action}{texts.get(action, '')}" for action in actions)
+    return "\n".join([f"{debate_id} waits for a person: {printable(question)}", "Answer with one of:", *lines])
 
 
 def _leave(record: Record, left: Left) -> Exit:
@@ -194,15 +193,21 @@ def remark(console: Console, text: str, style: str = "dim") -> None:
 def print_outcome(console: Console, format: AnyFormat, stored: Stored) -> None:
     record, outcome = stored.record, _outcome(format, stored)
     document = outcome.document(record, stored.turns) if outcome.shows_document else None
-    if document and console.is_terminal:
-        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
-        console.print(Padding(Markdown(printable(_body(document))), (1, len(INDENT))), width=width)
-    elif document:
-        console.file.write("\n" + printable(_body(document)).rstrip() + "\n")
+    if document:
+        _print_document(console, printable(_body(document)).strip())
+        outcome = outcome.model_copy(update={"caveats": []})  # the document has told them
     if console.is_terminal:
         console.print(outcome_view(outcome, record.stop_reason))
     else:
         console.file.write("\n" + outcome_text(outcome, record.stop_reason) + "\n")
+
+
+def _print_document(console: Console, text: str) -> None:
+    if console.is_terminal:
+        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
+        console.print(Padding(Markdown(text), (1, len(INDENT))), width=width)
+    else:
+        console.file.write(f"\n{text}\n")
 
 
 def _outcome(format: AnyFormat, stored: Stored) -> Outcome:
@@ -210,8 +215,10 @@ def _outcome(format: AnyFormat, stored: Stored) -> Outcome:
 
 
 def _body(document: str) -> str:
-    """A document without its front matter and its anchors."""
-    return re.sub(r'<a id="[^"]*"></a>\n?', "", re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL))
+    """A document for readers who have just seen the turns: no front matter, and footnotes only as numbers of turns."""
+    text = re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL)
+    text = re.sub(r"^\[\^turn-\d+\]:.*\Z", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"\[\^turn-(\d+)\]", r" (turn \1)", text)
 
 
 def _view(stored: Stored, format: AnyFormat, as_json: bool) -> View:

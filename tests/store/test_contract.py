@@ -12,7 +12,7 @@ import pytest
 
 from moot.engine import Control, Ending
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.model import Failure, Record, SeatSettings, Status, Turn, Usage
+from moot.model import Failure, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
 from moot.store.postgres import PostgresStore
 from moot.store.sqlite import SqliteStore
 from moot.store.store import Store, Stored
@@ -42,6 +42,7 @@ TURN = Turn(
     run=1,
     event_id=1_000_000_017,
 )
+WORKFLOW = Workflow("WFL-1", "Do “it” 🚆", "## Tasks\n\n- [ ] now")
 FAILURE = Failure(0, "debater_a", "argument", 1, "Erst…", "reply_cut", "the stream ended early", 1_700_000_001.5, 1)
 
 
@@ -112,7 +113,16 @@ async def test_an_id_is_given_only_once(store: Store) -> None:
 
 
 async def test_an_unknown_debate_is_not_found(store: Store) -> None:
-    calls = (store.load("x"), store.take("x", "ann", 30), store.ask_to_stop("x"), store.ask_to_conclude("x"))
+    calls = (
+        store.load("x"),
+        store.take("x", "ann", 30),
+        store.ask_to_stop("x"),
+        store.ask_to_conclude("x"),
+        store.pause("x"),
+        store.say("x", Said("guide", "Hello")),
+        store.rate("x", Rating(5)),
+        store.add_workflow("x", WORKFLOW),
+    )
     for call in calls:
         with pytest.raises(NotFound, match="no debate 'x'"):
             await call
@@ -416,6 +426,107 @@ async def test_asking_a_finished_debate_to_conclude_changes_nothing(store: Store
     assert (await store.load("DEB-1")).record == record
 
 
+# What people say
+
+
+async def test_words_come_back_whole_and_in_their_order(store: Store) -> None:
+    await store.create(NEW)
+    words = "Erstens 🎭\r\n‮ 'zweitens' \\ :name $1"
+    said = [
+        await store.say("DEB-1", each)
+        for each in (Said("guide", words), Said("continue", "", 7), Said("guide", words), Said("approve", "", 3))
+    ]
+    assert [(each.action, each.text, each.position) for each in said] == [
+        ("guide", words, None),
+        ("continue", "", 7),
+        ("guide", words, None),
+        ("approve", "", 3),
+    ]
+    assert said[0].at > 1_700_000_000
+    assert await store.said("DEB-1") == tuple(said)
+    assert await store.said("x") == ()
+
+
+async def test_a_question_is_answered_only_once(store: Store) -> None:
+    await store.create(NEW)
+    await store.create(replace(NEW, id="DEB-2"))
+    first = await store.say("DEB-1", Said("guide", "One", 7))
+
+    with pytest.raises(WrongStatus, match="this question of DEB-1 has been answered already; moot show DEB-1 tells"):
+        await store.say("DEB-1", Said("guide", "Two", 7))
+
+    assert await store.said("DEB-1") == (first,)
+    assert (await store.say("DEB-2", Said("end", "", 7))).action == "end"
+
+
+async def test_append_tells_how_often_people_have_spoken_of_their_own_accord(store: Store) -> None:
+    await taken(store)
+    await store.say("DEB-1", Said("guide", "One"))
+    await store.say("DEB-1", Said("continue", "", 5))
+    assert await store.append("DEB-1", TURN) == Control(remarks=1)
+    await store.say("DEB-1", Said("guide", "Two"))
+    assert await store.append("DEB-1", replace(TURN, position=1)) == Control(remarks=2)
+
+
+async def test_a_debate_that_waits_is_paused_and_can_be_taken_again(store: Store) -> None:
+    record = await ended(store, Status.WAITING)
+
+    after = await store.pause("DEB-1")
+
+    assert after == replace(
+        record, status=Status.STOPPED, stop_reason="checkpoint_timeout", finished_at=finished_at(after)
+    )
+    assert (await store.load("DEB-1")).record == after
+    assert (await store.take("DEB-1", "bob", 30)).record.status is Status.RUNNING
+
+
+@pytest.mark.parametrize("status", [Status.STOPPED, Status.FINISHED, Status.FAILED])
+async def test_a_debate_that_has_ended_is_not_paused(store: Store, status: Status) -> None:
+    record = await ended(store, status)
+    assert await store.pause("DEB-1") == record
+
+
+async def test_a_running_debate_is_not_paused(store: Store) -> None:
+    record = await taken(store)
+    assert await store.pause("DEB-1") == record
+
+
+# Ratings and workflows
+
+
+async def test_the_latest_rating_counts(store: Store) -> None:
+    created = await store.create(NEW)
+    await store.rate("DEB-1", Rating(2, "Zu kurz 🎭"))
+    rating = await store.rate("DEB-1", Rating(5))
+    assert rating == Rating(5, "", rating.at)
+    assert rating.at > 1_700_000_000
+    assert await store.load("DEB-1") == Stored(created, (), (), rating)
+
+
+async def test_a_debate_has_one_workflow_the_first(store: Store) -> None:
+    created = await store.create(NEW)
+    first = await store.add_workflow("DEB-1", WORKFLOW)
+    assert first == replace(WORKFLOW, created_at=first.created_at)
+    assert first.created_at > 1_700_000_000
+    assert await store.add_workflow("DEB-1", Workflow("WFL-2", "another", "")) == first
+    assert await store.load("DEB-1") == Stored(created, workflow=first)
+
+
+async def test_deliveries_are_noted_and_attempts_add_up(store: Store) -> None:
+    await store.create(NEW)
+    first = await store.add_workflow("DEB-1", WORKFLOW)
+    await store.note_delivery("DEB-1", replace(first, attempts=3, result="503"))
+    noted = await store.note_delivery("DEB-1", replace(first, delivered=True, attempts=1, result="sent"))
+    assert noted == replace(first, delivered=True, attempts=4, result="sent")
+    assert (await store.load("DEB-1")).workflow == noted
+
+
+async def test_a_delivery_without_a_workflow_is_an_error(store: Store) -> None:
+    await store.create(NEW)
+    with pytest.raises(NotFound, match="DEB-1 has no workflow; make one: moot workflow DEB-1"):
+        await store.note_delivery("DEB-1", WORKFLOW)
+
+
 # Many at once
 
 
@@ -445,6 +556,25 @@ async def test_one_of_twenty_turns_at_a_position_is_stored(store: Store) -> None
 
     assert results.count(Fenced) == 19
     assert (await store.load("DEB-1")).turns == (turns[results.index(Control())],)
+
+
+async def test_one_of_fifty_answers_to_a_question_is_kept(store: Store) -> None:
+    await store.create(NEW)
+
+    answers = [Said("guide", f"answer {n}", 7) for n in range(50)]
+    results = await asyncio.gather(*(attempt(store.say("DEB-1", answer)) for answer in answers))
+
+    assert results.count(WrongStatus) == 49
+    assert await store.said("DEB-1") == tuple(result for result in results if isinstance(result, Said))
+
+
+async def test_one_of_twenty_workflows_is_kept_and_all_get_it(store: Store) -> None:
+    await store.create(NEW)
+
+    made = [replace(WORKFLOW, id=f"WFL-{n}") for n in range(20)]
+    results = await asyncio.gather(*(store.add_workflow("DEB-1", each) for each in made))
+
+    assert {each.id for each in results} == {results[0].id}
 
 
 async def test_turns_of_many_debates_are_stored_side_by_side(store: Store) -> None:

@@ -13,11 +13,13 @@ from typing import Protocol
 import asyncpg
 import pytest
 
+from moot.engine import Control
 from moot.errors import SchemaTooNew, StoreError
+from moot.model import Record, Said, SeatSettings, Status, Turn, Usage
 from moot.store.postgres import PostgresStore
 from moot.store.sql import migrations
 from moot.store.sqlite import SqliteStore
-from moot.store.store import Store
+from moot.store.store import Store, Stored
 
 NEWEST = len(migrations("sqlite", 0))
 
@@ -28,6 +30,10 @@ class Database(Protocol):
     async def open(self) -> Store: ...
     async def run(self, sql: str) -> None: ...
     async def set_version(self, version: int) -> None: ...
+    async def make(self, version: int) -> None:
+        """Bring an empty one to an old version, as the moot of that time did."""
+        ...
+
     async def schema(self) -> tuple[int, set[str]]:
         """Its version and the names of its tables."""
         ...
@@ -43,9 +49,16 @@ class SqliteDatabase:
     async def run(self, sql: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection:
             connection.execute(sql)
+            connection.commit()
 
     async def set_version(self, version: int) -> None:
         await self.run(f"PRAGMA user_version = {version}")
+
+    async def make(self, version: int) -> None:
+        with closing(sqlite3.connect(self.path)) as connection:
+            for migration in migrations("sqlite", 0)[:version]:
+                connection.executescript(migration.sql)
+        await self.set_version(version)
 
     async def schema(self) -> tuple[int, set[str]]:
         with closing(sqlite3.connect(self.path)) as connection:
@@ -63,11 +76,19 @@ class PostgresDatabase:
 
     async def run(self, sql: str) -> None:
         connection = await asyncpg.connect(self.url)
-        await connection.execute(sql)
-        await connection.close()
+        try:
+            await connection.execute(sql)
+        finally:
+            await connection.close()
 
     async def set_version(self, version: int) -> None:
         await self.run(f"UPDATE moot_schema SET version = {version}")
+
+    async def make(self, version: int) -> None:
+        await self.run("CREATE TABLE moot_schema (version INTEGER NOT NULL); INSERT INTO moot_schema VALUES (0)")
+        for migration in migrations("postgres", 0)[:version]:
+            await self.run(migration.sql)
+        await self.set_version(version)
 
     async def schema(self) -> tuple[int, set[str]]:
         connection = await asyncpg.connect(self.url)
@@ -121,6 +142,46 @@ async def test_a_migration_that_fails_leaves_nothing_behind(database: Database) 
         await database.open()
 
     assert await database.schema() == (0, {"failures"})
+
+
+OLD = """INSERT INTO debates (id, format, format_version, topic, settings, seats, created_at, status, run)
+VALUES ('DEB-old', 'duel', 1, 'Züge?', '{"max_rounds": 2}',
+    '{"judge": {"model": "x:m", "temperature": 0.2, "max_tokens": 9}}', 12.5, 'waiting', 1)"""
+OLD_TURN = """INSERT INTO turns VALUES ('DEB-old', 0, 'judge', 'verdict', NULL, 'So', '{"winner": "a"}',
+    '{"output_tokens": 3}', 'x:m', '["cut"]', 1.5, 2.5, 1, 7)"""
+
+
+async def test_a_database_of_the_first_version_keeps_its_data_and_takes_what_people_say(database: Database) -> None:
+    await database.make(1)
+    assert await database.schema() == (1, {"debates", "turns", "failures"})
+    await database.run(OLD)
+    await database.run(OLD_TURN)
+
+    store = await database.open()
+
+    assert await database.schema() == MIGRATED
+    seats = {"judge": SeatSettings("x:m", 0.2, 9)}
+    record = Record("DEB-old", "duel", 1, "Züge?", {"max_rounds": 2}, seats, 12.5, Status.WAITING, run=1)
+    usage = Usage(output_tokens=3)
+    turn = Turn(0, "judge", "verdict", None, "So", {"winner": "a"}, usage, "x:m", ("cut",), 1.5, 2.5, 1, 7)
+    assert await store.load("DEB-old") == Stored(record, (turn,))
+    said = await store.say("DEB-old", Said("guide", "Go on"))
+    assert await store.said("DEB-old") == (said,)
+    assert await store.append("DEB-old", Turn(1, "judge", "verdict", None, "", run=1)) == Control(remarks=1)
+    await store.close()
+
+
+async def test_what_was_said_is_neither_changed_nor_deleted(database: Database) -> None:
+    store = await database.open()
+    await store.create(Record("DEB-1", "duel", 1, "Züge?", {}, {}, 0.0))
+    said = await store.say("DEB-1", Said("guide", "Go on"))
+
+    for sql in ("UPDATE said SET text = 'Stop'", "DELETE FROM said"):
+        with pytest.raises((sqlite3.IntegrityError, asyncpg.RaiseError), match="written once, never changed"):
+            await database.run(sql)
+
+    assert await store.said("DEB-1") == (said,)
+    await store.close()
 
 
 async def test_a_database_opened_by_many_at_once_is_made_once(database: Database) -> None:

@@ -11,12 +11,10 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
-from typing import TypeAlias
-
-import yaml
+from typing import Any, TypeAlias
 
 from moot.errors import InvalidInput
 
@@ -28,22 +26,29 @@ _NUMBERED = re.compile(r"([0-9]{4,9})-")
 _FRONT_MATTER = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes whatever holds a line break on one line, so that readers who go by lines read the same."""
-
-
-_Dumper.add_representer(
-    str,
-    lambda dumper, value: dumper.represent_scalar(
-        "tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"'
-    ),
-)
-
-
 def front_matter(fields: Fields) -> str:
     """YAML between two lines of dashes, for the top of a markdown file."""
-    whole = yaml.dump(dict(fields), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=sys.maxsize)
+    import yaml
+
+    whole = yaml.dump(dict(fields), Dumper=_dumper(), allow_unicode=True, sort_keys=False, width=sys.maxsize)
     return f"---\n{whole}---\n"
+
+
+@cache
+def _dumper() -> type[Any]:
+    """Writes whatever holds a line break on one line, so that readers who go by lines read the same."""
+    import yaml  # slow to import
+
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    Dumper.add_representer(
+        str,
+        lambda dumper, value: dumper.represent_scalar(
+            "tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"'
+        ),
+    )
+    return Dumper
 
 
 def slug(title: str) -> str:
@@ -102,7 +107,7 @@ def _document(title: str, text: str, debate_id: str) -> bytes:
 def _names(text: str, debate_id: str) -> bool:
     """Whether the text has front matter of this debate, in the form in which we write it."""
     found = _FRONT_MATTER.match(text)
-    line = yaml.dump({"debate": debate_id}, Dumper=_Dumper, allow_unicode=True)
+    line = front_matter({"debate": debate_id}).removeprefix("---\n").removesuffix("---\n")
     return found is not None and f"\n{line}" in f"\n{found[1]}"
 
 

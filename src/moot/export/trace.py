@@ -27,7 +27,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "created_at": iso(record.created_at),
         "query": record.topic,
         "settings": record.settings,
-        "templates_used": [],
+        "templates_used": _templates(turns),
         "rounds": [_round(number, turns) for number in rounds],
         "turns": [turn_as_json(turn) for turn in turns],
         "final_answer": outcome.get("summary"),
@@ -35,15 +35,30 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "early_stopped": record.status is Status.FINISHED and rounds_left and not by_limit,
         "stop_reason": record.stop_reason,
         "error": record.error,
-        "models": {seat: chosen.model for seat, chosen in record.seats.items()},
+        "models": {seat: chosen.model for seat, chosen in record.seats.items()} | _embedding(turns),
         "timing": _timing(turns),
         "usage": _usage(turns),
         "quality_score": None,
         "user_rating": rating.stars if rating else None,
-        "auto_score": None,
+        "auto_score": outcome.get("auto_score"),
         "outcome": record.outcome,
     }
     return cast(JsonObject, whole)
+
+
+def _templates(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    found: Any = [each for turn in turns if turn.kind == "templates" for each in _listed(turn.data, "templates")]
+    return [{name: each.get(name) for name in ("name", "title", "score")} for each in found]
+
+
+def _embedding(turns: Sequence[Turn]) -> dict[str, Any]:
+    found = [turn.data["embedder"] for turn in turns if turn.data and "embedder" in turn.data]
+    return {"embedding": found[-1]} if found else {}
+
+
+def _listed(data: JsonObject | None, name: str) -> list[Any]:
+    value = (data or {}).get(name)
+    return value if isinstance(value, list) else []
 
 
 def iso(at: float) -> str:

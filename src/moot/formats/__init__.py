@@ -20,9 +20,10 @@ GROUP = "moot.formats"
 
 def built_in() -> tuple[AnyFormat, ...]:
     from moot.formats.duel.format import DUEL
+    from moot.formats.evaluation.format import EVALUATION
     from moot.formats.panel.format import PANEL
 
-    return (PANEL, DUEL)
+    return (PANEL, DUEL, EVALUATION)
 
 
 def load() -> Mapping[str, AnyFormat]:

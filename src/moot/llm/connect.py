@@ -60,6 +60,7 @@ class Models:
         self.providers = known_providers(own or {}) | {name: Provider(name, "") for name in self._own_clients}
         self.prices = Prices(self.providers, prices or {})
         self._local = LocalModels()
+        self._local_models: dict[str, tuple[str, ...]] = {}
         self._session: aiohttp.ClientSession | None = None
 
     async def connect(self, name: str) -> Connection:
@@ -111,6 +112,21 @@ class Models:
             return await self.list_models(provider)
         except ModelError:
             return None
+
+    async def has(self, name: str) -> bool:
+        """Whether a server on this machine is running and has this model."""
+        parsed = parse_name(name, self.providers)
+        if parsed.provider not in self._local_models:
+            found = await self.reachable(self.providers[parsed.provider])
+            self._local_models[parsed.provider] = found or ()
+        return parsed.model in self._local_models[parsed.provider]
+
+    def ollama(self) -> OllamaClient:
+        """A client of the Ollama server for what is no chat: embeddings."""
+        provider = self.providers["ollama"]
+        client = self._client(provider, provider.timeouts)
+        assert isinstance(client, OllamaClient)  # noqa: S101 - its dialect says so
+        return client
 
     async def list_models(self, provider: Provider) -> tuple[str, ...]:
         return await self._client(provider, PROBE).list_models()

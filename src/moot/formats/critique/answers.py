@@ -9,13 +9,13 @@ import re
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from moot.formats.lenient import MOST_ITEMS, Flag, Score, Text, Words, at_most, text
 from moot.model import Answer
 
 Severity = Literal["critical", "major", "minor"]
 
-MOST_ISSUES = 12
 _NUMBERS = r"#?\d{1,4}(?:(?:[ \t]*(?:,|&|and)[ \t]*){1,2}#?\d{1,4}){0,11}"
 _REPLY = re.compile(
     rf"(?P<start>^[^\w\n]{{0,8}})?\bissues?[ \t]+(?P<numbers>{_NUMBERS})(?!\d)(?:[ \t]*\([^()\n]{{0,80}}\))?"
@@ -25,22 +25,8 @@ _REPLY = re.compile(
 """At the beginning of a line the number will do; within one it takes a colon or a dash."""
 
 
-def _number(value: Any) -> Any:
-    """8 of "8/10"."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*10\s*", value) if isinstance(value, str) else None
-    return found[1] if found else value
-
-
-def _letters(value: Any) -> Any:
+def _letters(value: object) -> object:
     return re.sub(r"[^a-z]", "", value.casefold()) if isinstance(value, str) else value
-
-
-def _text(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else "" if value is None else value
-
-
-def _flag(value: Any) -> Any:
-    return False if value is None else value
 
 
 def _said(value: Any) -> Any:
@@ -49,13 +35,13 @@ def _said(value: Any) -> Any:
     if not isinstance(items, list):
         return items
     named = [{**item, "text": _named(item)} if isinstance(item, dict) else item for item in items]
-    return [item for item in named if not isinstance(item, dict) or item["text"]][:MOST_ISSUES]
+    return [item for item in named if not isinstance(item, dict) or item["text"]][:MOST_ITEMS]
 
 
 def _named(issue: dict[str, Any]) -> str:
     """What an issue says, under whatever name."""
-    said = (_text(issue.get(name)) for name in ("text", "issue", "description"))
-    return next((text for text in map(str, said) if text.strip()), "")
+    said = (str(text(issue.get(name))) for name in ("text", "issue", "description"))
+    return next((words for words in said if words.strip()), "")
 
 
 def _issue_numbers(value: Any) -> list[int]:
@@ -66,21 +52,8 @@ def _issue_numbers(value: Any) -> list[int]:
     return [int(match[0]) for match in found if match]
 
 
-# The schema says integer because grammars can bound integers; a skeptic that halves points is welcome all the same.
-Score = Annotated[
-    Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] | None,
-    BeforeValidator(_number),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10}),
-]
-Required = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), BeforeValidator(_text)]
-Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split())), BeforeValidator(_text)]
-Numbers = Annotated[
-    list[int],
-    BeforeValidator(_issue_numbers),
-    WithJsonSchema(  # bounded, as small models do not find the end of a list
-        {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 999}, "maxItems": 2 * MOST_ISSUES}
-    ),
-]
+Line = Annotated[Text, AfterValidator(lambda words: " ".join(words.split()))]
+Numbers = Annotated[list[int], BeforeValidator(_issue_numbers), at_most(24, "maxItems")]
 
 
 class Raised(BaseModel):
@@ -89,8 +62,8 @@ class Raised(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     severity: Annotated[Severity, BeforeValidator(_letters)]
-    passage: Line = ""
-    text: Line
+    passage: Annotated[Line, at_most(200)] = ""
+    text: Annotated[Line, at_most(300)]
 
 
 class Critique(Answer):
@@ -98,12 +71,12 @@ class Critique(Answer):
 
     shown = "review"
 
-    review: Required
+    review: Annotated[Words, at_most(1500)]
     upheld: Numbers = Field(default_factory=list)
     withdrawn: Numbers = Field(default_factory=list)
-    issues: Annotated[list[Raised], BeforeValidator(_said), Field(max_length=MOST_ISSUES)] = Field(default_factory=list)
-    score: Score
-    ready: Annotated[bool, BeforeValidator(_flag)] = False
+    issues: Annotated[list[Raised], BeforeValidator(_said), at_most(6, "maxItems")] = Field(default_factory=list)
+    score: Annotated[Score | None, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
+    ready: Flag = False
 
     @classmethod
     def fallback(cls) -> Self:

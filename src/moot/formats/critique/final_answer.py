@@ -106,9 +106,12 @@ def _caveats(debate: Debate[Any], answer: Turn, issues: Sequence[Issue], reviewe
     critical = sum(issue.severity == "critical" for issue in open_issues(issues))
     if critical:
         yield f"{_count(critical, 'critical issue')} stayed open"
+    last = reviewed[-1].score if reviewed else None
+    if debate.stop_reason == "no_critical_issues" and last is not None and last < debate.settings.early_stop_score:
+        yield f"the skeptic named nothing critical, but gave the answer only {last:g} of 10"
     invented = sum(bool(issue.passage) and not issue.quoted for issue in issues)
     if invented:
-        yield f"{invented} of {_count(len(issues), 'issue')} quote words that do not stand in the proposal"
+        yield f"the quotes of {invented} of {_count(len(issues), 'issue')} do not stand in the proposal"
     yield from about_turns(debate, SPEAKERS)
     if "truncated" in answer.marks:
         yield "the answer ran into the output cap"

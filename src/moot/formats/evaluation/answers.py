@@ -16,7 +16,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    StringConstraints,
     WithJsonSchema,
     computed_field,
     create_model,
@@ -25,6 +24,7 @@ from pydantic import (
 
 from moot.formats.evaluation.scores import Verdict, Winner
 from moot.formats.evaluation.settings import LONGEST_PASSAGE, Challenge, Level, Rating
+from moot.formats.lenient import Score, Text, Words, at_most, texts
 from moot.model import Answer, Turn
 
 MOST_ARGUMENTS = 4
@@ -35,35 +35,6 @@ PLACEHOLDER = 5.0
 """The score of what could not be scored."""
 LEVELS: tuple[tuple[float, Level], ...] = ((0.75, "high"), (0.4, "medium"), (0.0, "low"))
 """From which share of certainty on a confidence given as a number is called so."""
-
-_POINTS = re.compile(r"\s*(-?\d+(?:[.,]\d+)?)\s*(?:(?:/|out of)\s*(100?)\b)?")
-
-
-def _text(value: object) -> object:
-    """Words, whatever form they came in."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "\n".join(str(_text(part)) for part in value)
-    if isinstance(value, dict):
-        return "; ".join(str(_text(part)) for part in value.values())
-    return str(value)
-
-
-def _texts(value: object) -> object:
-    parts = value if isinstance(value, list) else str(_text(value)).splitlines()
-    lines = (re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", str(_text(part))).strip() for part in parts)
-    return [line for line in lines if any(map(str.isalpha, line))]
-
-
-def _number(value: object) -> object:
-    """`8/10`, `8 out of 10` and `80/100` are 8; what holds no number is left to be refused."""
-    found = (
-        re.match(r"\s*(-?\d+(?:[.,]\d+)?)\s*(?:(?:/|out of)\s*(100?)\b)?", value) if isinstance(value, str) else None
-    )
-    if not found:
-        return value
-    return float(found[1].replace(",", ".")) / (10 if found[2] == "100" else 1)
 
 
 def _level(value: object) -> object:
@@ -96,23 +67,9 @@ def _first(number: int, parts: list[Any]) -> list[Any]:
     return parts[:number]
 
 
-def _at_most(number: int, of: str = "maxLength") -> Any:
-    """A bound for servers that write by grammar, whose small models else never end; a longer text is welcome."""
-    return Field(json_schema_extra={of: number})
-
-
-Text: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True), BeforeValidator(_text)]
-Words: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), BeforeValidator(_text)]
 Quote: TypeAlias = Annotated[Text, AfterValidator(_unquoted)]
 Texts: TypeAlias = Annotated[
-    list[Annotated[str, _at_most(150)]], BeforeValidator(_texts), AfterValidator(partial(_first, MOST_POINTS))
-]
-# The schema says integer because grammars can bound integers; half points are welcome all the same.
-Score: TypeAlias = Annotated[
-    float,
-    Field(ge=0, le=10, allow_inf_nan=False),
-    BeforeValidator(_number),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10}),
+    list[Annotated[str, at_most(150)]], BeforeValidator(texts), AfterValidator(partial(_first, MOST_POINTS))
 ]
 Confidence: TypeAlias = Annotated[Level, BeforeValidator(_level)]
 
@@ -125,7 +82,7 @@ class Part(BaseModel):
 
 class Rated(Part):
     score: Score
-    evidence: Annotated[Quote, _at_most(200)] = ""
+    evidence: Annotated[Quote, at_most(200)] = ""
     confidence: Confidence = "low"
 
 
@@ -145,7 +102,7 @@ class Scores(Answer):
     shown = "summary"
     categories: ClassVar[tuple[str, ...]] = ()
 
-    summary: Annotated[Words, _at_most(400)]
+    summary: Annotated[Words, at_most(400)]
     scores: Annotated[dict[str, Rated], BeforeValidator(_by_category)]
 
     @classmethod
@@ -176,8 +133,8 @@ def scores_for(*categories: str) -> type[Scores]:
 
 
 class Raised(Part):
-    challenge: Annotated[Words, _at_most(240)]
-    category: Annotated[Text, _at_most(40)] = ""
+    challenge: Annotated[Words, at_most(240)]
+    category: Annotated[Text, at_most(40)] = ""
     severity: Confidence = "medium"
 
 
@@ -186,10 +143,10 @@ class RedTeam(Answer):
 
     shown = "summary"
 
-    summary: Annotated[Words, _at_most(200)]
+    summary: Annotated[Words, at_most(200)]
     challenges: Annotated[
         list[Raised],
-        _at_most(8, "maxItems"),
+        at_most(8, "maxItems"),
         Field(min_length=1),
         BeforeValidator(partial(_objects, "challenge")),
         AfterValidator(partial(_first, MOST_CHALLENGES)),
@@ -208,9 +165,9 @@ class RedTeam(Answer):
 
 
 class Argument(Part):
-    claim: Annotated[Words, _at_most(150)]
-    reasoning: Annotated[Words, _at_most(360)]
-    evidence: Annotated[Quote, _at_most(150)] = ""
+    claim: Annotated[Words, at_most(150)]
+    reasoning: Annotated[Words, at_most(360)]
+    evidence: Annotated[Quote, at_most(150)] = ""
     """Words of the idea; code checks that they stand there."""
 
 
@@ -219,10 +176,10 @@ class Arguments(Answer):
 
     shown = "case"
 
-    case: Annotated[Words, _at_most(300)]
+    case: Annotated[Words, at_most(300)]
     arguments: Annotated[
         list[Argument],
-        _at_most(3, "maxItems"),
+        at_most(3, "maxItems"),
         Field(min_length=1),
         BeforeValidator(partial(_objects, "claim")),
         AfterValidator(partial(_first, MOST_ARGUMENTS)),
@@ -244,10 +201,10 @@ class Judgment(Answer):
 
     shown = "reasoning"
 
-    reasoning: Annotated[Words, _at_most(700)]
-    key_points: Annotated[Texts, _at_most(4, "maxItems")] = Field(default_factory=list)
-    strongest_advocate: Annotated[Text, _at_most(150)] = ""
-    strongest_challenger: Annotated[Text, _at_most(150)] = ""
+    reasoning: Annotated[Words, at_most(700)]
+    key_points: Annotated[Texts, at_most(4, "maxItems")] = Field(default_factory=list)
+    strongest_advocate: Annotated[Text, at_most(150)] = ""
+    strongest_challenger: Annotated[Text, at_most(150)] = ""
     score_advocate: Score
     score_challenger: Score
     confidence: Confidence = "low"

@@ -5,43 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
+from moot.formats.lenient import MOST_ITEMS, Flag, Text, Texts, Words, at_most
 from moot.model import Answer
-
-LONGEST_LIST = 12
-
-
-def _items(value: Any) -> Any:
-    """A list, whatever the model made of it: one text, lines, nothing."""
-    if value is None:
-        return []
-    if isinstance(value, str):
-        value = [line.lstrip("-*• \t") for line in value.splitlines()]
-    if isinstance(value, list):
-        texts = [", ".join(map(str, item.values())) if isinstance(item, dict) else item for item in value]
-        return [text for text in texts if not isinstance(text, str) or text.strip()][:LONGEST_LIST]
-    return value
-
-
-def _text(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else "" if value is None else value
 
 
 def _objects(value: Any) -> Any:
-    if isinstance(value, dict):
-        value = [value]
-    return [item for item in value if isinstance(item, dict)][:LONGEST_LIST] if isinstance(value, list) else []
-
-
-def _flag(value: Any) -> Any:
-    return False if value is None else value
-
-
-Required = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), BeforeValidator(_text)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True), BeforeValidator(_text)]
-Texts = Annotated[list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]], BeforeValidator(_items)]
-Flag = Annotated[bool, BeforeValidator(_flag)]
+    parts = [value] if isinstance(value, dict) else value
+    return [part for part in parts if isinstance(part, dict)][:MOST_ITEMS] if isinstance(parts, list) else []
 
 
 class Analysis(Answer):
@@ -49,11 +21,11 @@ class Analysis(Answer):
 
     shown = "framing"
 
-    framing: Required
-    domain: Text = ""
+    framing: Annotated[Words, at_most(500)]
+    domain: Annotated[Text, at_most(60)] = ""
     constraints: Texts = Field(default_factory=list)
     too_vague: Flag = False
-    question: Text = ""
+    question: Annotated[Text, at_most(300)] = ""
     debaters: int = 0
     perspectives: Texts = Field(default_factory=list)
 
@@ -87,7 +59,7 @@ class Rebuttal(Answer):
 
     shown = "content"
 
-    content: Required
+    content: Words
     responding_to: Texts = Field(default_factory=list)
 
     @classmethod
@@ -104,8 +76,8 @@ class Evidence(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    perspective: Text = ""
-    quote: Text = ""
+    perspective: Annotated[Text, at_most(60)] = ""
+    quote: Annotated[Text, at_most(300)] = ""
 
 
 State = Literal["converging", "stagnating", "new_ground", "clear_winner"]
@@ -117,12 +89,12 @@ class Evaluation(Answer):
 
     shown = "summary"
 
-    summary: Required
+    summary: Annotated[Words, at_most(800)]
     state: State
-    evidence: Annotated[list[Evidence], BeforeValidator(_objects)] = Field(default_factory=list)
-    winner: Text = ""
+    evidence: Annotated[list[Evidence], at_most(4, "maxItems"), BeforeValidator(_objects)] = Field(default_factory=list)
+    winner: Annotated[Text, at_most(60)] = ""
     decision: Decision
-    clarification: Text = ""
+    clarification: Annotated[Text, at_most(300)] = ""
     strayed: Texts = Field(default_factory=list)
     mute: Texts = Field(default_factory=list)
 
@@ -140,9 +112,9 @@ class Considered(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    perspective: Text = ""
+    perspective: Annotated[Text, at_most(60)] = ""
     key_arguments: Texts = Field(default_factory=list)
-    trade_offs_accepted: Text = ""
+    trade_offs_accepted: Annotated[Text, at_most(240)] = ""
 
 
 class Synthesis(Answer):
@@ -150,12 +122,14 @@ class Synthesis(Answer):
 
     shown = "recommendation"
 
-    recommendation: Required
-    perspectives: Annotated[list[Considered], BeforeValidator(_objects)] = Field(default_factory=list)
+    recommendation: Annotated[Words, at_most(2000)]
+    perspectives: Annotated[list[Considered], at_most(4, "maxItems"), BeforeValidator(_objects)] = Field(
+        default_factory=list
+    )
     agreement: Texts = Field(default_factory=list)
     tensions: Texts = Field(default_factory=list)
     caveats: Texts = Field(default_factory=list)
-    dissent: Text = ""
+    dissent: Annotated[Text, at_most(600)] = ""
     tasks: Texts = Field(default_factory=list)
     acceptance: Texts = Field(default_factory=list)
 

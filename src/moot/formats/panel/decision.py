@@ -198,6 +198,8 @@ def _caveats(debate: Debate[Any], casting: Casting) -> Iterator[str]:
             yield f"{known[turn.seat]} was late and missed its {turn.kind} in round {turn.round}"
         if turn.kind in ARGUED and "truncated" in turn.marks:
             yield f"{known[turn.seat]}'s {turn.kind} in round {turn.round} ran into the output cap"
+        if turn.kind == "passages" and turn.marks:
+            yield f"the sources could not be searched in round {turn.round}: the debaters knew only their names"
     yield from (f"{known[seat]} was muted for straying from the question" for seat in muted(debate))
     vague = [turn for turn in debate.transcript if turn.kind == "analysis" and (turn.data or {}).get("too_vague")]
     if vague and not any(turn.kind == "answer" for turn in debate.transcript):

@@ -20,8 +20,10 @@ from moot.formats.panel.perspectives import Perspective
 from moot.formats.panel.standing import (
     SEATS,
     Casting,
+    brief,
     cast,
     facts,
+    heard,
     in_round,
     muted,
     names,
@@ -183,7 +185,7 @@ def _moderate(
 ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
     shown = {"cards": _cards(casting), **variables}
     (turn,) = yield from debate.ask_all(
-        [Step("moderator", kind, round, answer, names(debate), shown, max_tokens=CAPS[kind])]
+        [Step("moderator", kind, round, answer, names(debate), shown, CAPS[kind], heard(debate))]
     )
     return turn
 
@@ -269,8 +271,8 @@ def _told(debate: Debate[PanelSettings], round: int) -> list[str]:
         lines.append(f"Share of what was said that was new: {shares}.")
     lines += [f"{known[seat]} was late and missed the round." for seat in found.late]
     lines += [
-        f"{known[seat]} quotes “{quote.quote}” from {quote.tag}, which "
-        + ("does not say so." if quote.verdict == "missing" else f"says “{quote.passage}”.")
+        f"{known[seat]} quotes “{brief(quote.quote)}” from {quote.tag}, which "
+        + ("does not say so." if quote.verdict == "missing" else f"says “{brief(quote.passage or '')}”.")
         for seat, quote in found.unverified
     ]
     return lines

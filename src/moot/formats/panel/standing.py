@@ -22,6 +22,8 @@ ARGUED = ("opening", "rebuttal")
 SHORTEST_EVIDENCE = 4
 """Words; anything shorter could stand in any speech."""
 STALE_ROUNDS = 2
+LONGEST_MENTION = 160
+"""Characters; a false quote is told to the moderator, who should not get a speech in its place."""
 
 
 class Casting(NamedTuple):
@@ -105,6 +107,11 @@ def muted(debate: Debate[Any]) -> list[str]:
     return silent
 
 
+def heard(debate: Debate[Any]) -> frozenset[int]:
+    """The turns that are read on the panel: all but the analysis, which was made before it met."""
+    return frozenset(turn.position for turn in debate.transcript if turn.kind != "analysis")
+
+
 def in_round(debate: Debate[Any], round: int) -> list[Turn]:
     return [turn for turn in debate.transcript if turn.round == round]
 
@@ -136,6 +143,10 @@ def facts(debate: Debate[Any], round: int) -> Facts:
         {seat: found for seat, text in now.items() if (found := quotes(text, sources))},
         tuple(dict.fromkeys(late)),
     )
+
+
+def brief(text: str) -> str:
+    return text if len(text) <= LONGEST_MENTION else f"{text[: LONGEST_MENTION - 1].rstrip()}…"
 
 
 def quotes(text: str, sources: tuple[Source, ...]) -> tuple[Checked, ...]:

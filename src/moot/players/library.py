@@ -1,0 +1,69 @@
+"""The library in a seat: it hands out reasoning templates, or passages of the sources.
+
+A search that fails is told and marked, and the debate goes on without it, unless the step says otherwise.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from moot.engine import Reply, Voice
+from moot.errors import InvalidInput, MootError
+from moot.model import Debate, JsonObject, Step
+from moot.retrieval.library import Library, names
+
+log = logging.getLogger(__name__)
+
+
+class LibraryPlayer:
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._kinds: Mapping[str, Callable[..., Awaitable[Reply]]] = {
+            "templates": self._templates,
+            "passages": self._passages,
+        }
+
+    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+        if step.kind not in self._kinds:
+            raise InvalidInput(f"the library knows {', '.join(self._kinds)}; not {step.kind!r}")
+        asked = dict(step.variables)
+        strict = asked.pop("strict", False)
+        try:
+            reply = await self._kinds[step.kind](**asked)
+        except (MootError, OSError, ValueError, RuntimeError, ImportError) as error:
+            if strict:
+                raise
+            log.warning("%s: the library failed: %s", debate.id, error)
+            told = f"The library could not be searched: {error}"
+            reply = Reply(told, {step.kind: []}, marks=(f"without:{step.kind}",))
+        voice.say(reply.content)
+        return reply
+
+    async def _templates(self, query: str, top_k: int) -> Reply:
+        found = await self._library.find(query, top_k)
+        embedder = await self._library.embedder()
+        data: JsonObject = {
+            "templates": [
+                {
+                    "name": each.template.name,
+                    "title": each.template.title,
+                    "score": round(each.score, 4),
+                    "text": each.template.text,
+                }
+                for each in found
+            ],
+            "embedder": embedder.name,
+        }
+        return Reply(names(found) or "No template suits this question.", data)
+
+    async def _passages(self, queries: Mapping[str, str], texts: Mapping[str, str], top_k: int) -> Reply:
+        """For each seat the passages of the sources that its query finds."""
+        found: JsonObject = {}
+        number = 0
+        for seat, query in queries.items():
+            excerpts = await self._library.excerpts(texts, query, top_k)
+            found[seat] = [{"tag": excerpt.tag, "text": excerpt.text} for excerpt in excerpts]
+            number += len(excerpts)
+        return Reply(f"{number} passages found for {len(queries)} debaters.", {"passages": found})

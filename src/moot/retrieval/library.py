@@ -1,0 +1,98 @@
+"""The library of a process: the reasoning templates and what finds them, opened when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from moot.retrieval import templates
+from moot.retrieval.embed import Embedder, WordLlamaEmbedder
+from moot.retrieval.passages import cut, relevant
+from moot.retrieval.retriever import Retriever
+from moot.retrieval.templates import Template
+
+StoreName = Literal["builtin", "chroma"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A template that suits a question; the nearer to 1 the better."""
+
+    template: Template
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A passage of a source, by the source's tag."""
+
+    tag: str
+    text: str
+
+
+class Library:
+    def __init__(
+        self,
+        own_templates: Path,
+        cache: Path,
+        store: StoreName = "builtin",
+        connect: Callable[[], Awaitable[Embedder]] | None = None,
+    ) -> None:
+        """`connect` opens the embedder; without it, it is the built-in one."""
+        self._own_templates = own_templates
+        self._cache = cache
+        self._store = store
+        self._connect = connect
+        self._embedder: Embedder | None = None
+        self._retriever: Retriever | None = None
+
+    async def embedder(self) -> Embedder:
+        if self._embedder is None:
+            self._embedder = await self._connect() if self._connect else WordLlamaEmbedder()
+        return self._embedder
+
+    def templates(self) -> Mapping[str, Template]:
+        return templates.collection(self._own_templates)
+
+    async def find(self, query: str, top_k: int) -> tuple[Found, ...]:
+        """The templates that suit a question best, the best first."""
+        known = self.templates()
+        retriever = await self._open()
+        await retriever.index(templates.documents(known.values()))
+        return tuple(Found(known[hit.id], hit.score) for hit in await retriever.search(query, top_k))
+
+    async def excerpts(self, texts: Mapping[str, str], query: str, top_k: int) -> tuple[Excerpt, ...]:
+        """The passages of these texts, by tag, that matter most to a question, in the order they stand in."""
+        embedder = await self.embedder()
+        found = []
+        for tag, text in texts.items():
+            passages = cut(text)
+            share = max(1, round(top_k / len(texts)))
+            found += [Excerpt(tag, passage.text) for passage in await relevant(embedder, passages, query, share)]
+        return tuple(found)
+
+    def add(self, file: Path) -> Template:
+        return templates.add(self._own_templates, file)
+
+    def remove(self, name: str) -> None:
+        templates.remove(self._own_templates, name)
+
+    async def _open(self) -> Retriever:
+        if self._retriever is None:
+            embedder = await self.embedder()
+            folder = self._cache / embedder.name.replace(":", "-").replace("/", "-")
+            if self._store == "chroma":
+                from moot.retrieval.chroma import ChromaRetriever
+
+                self._retriever = ChromaRetriever(embedder, folder)
+            else:
+                from moot.retrieval.builtin import BuiltinRetriever
+
+                self._retriever = BuiltinRetriever(embedder, folder)
+        return self._retriever
+
+
+def names(found: Sequence[Found]) -> str:
+    return ", ".join(each.template.title for each in found)

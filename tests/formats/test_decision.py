@@ -1,0 +1,375 @@
+"""The decision record: its sections, its links to turns, its confidence, and that no text can break it.
+
+The files tests/snapshots/panel-*.md hold whole documents. To change one, change the code, run
+
+    REWRITE_SNAPSHOTS=1 uv run pytest tests/formats/test_decision.py
+
+and read the difference that git shows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from moot.formats.panel.decision import Decision, confidence, first_sentence, linked
+from moot.formats.panel.format import PANEL, PanelSettings
+from moot.model import Debate, Issue, Said, Step, Turn
+from stage import ANALYSIS, CLEAR, FAST, GOES_ON, Panelists, Stage, silent
+
+SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
+TOPIC = "Should we use Redis or PostgreSQL for caching? We have three people."
+ALONE = {"checkpoints": False, "max_rounds": 1}
+SECTIONS = [
+    "Question",
+    "Perspectives Considered",
+    "Points of Agreement",
+    "Key Tensions",
+    "Recommendation",
+    "Dissenting View",
+]
+FULL: dict[str, Any] = {
+    "recommendation": "Use PostgreSQL first. Measure, and add Redis only when reads take too long.",
+    "perspectives": [
+        {
+            "perspective": FAST,
+            "key_arguments": ["Redis answers in under a millisecond.", "The moon is made of cheese, say the Swiss."],
+            "trade_offs_accepted": "one more server to run",
+        },
+        {
+            "perspective": CLEAR.lower(),
+            "key_arguments": ["Every server more is a server that fails at night."],
+            "trade_offs_accepted": "slower reads",
+        },
+    ],
+    "agreement": ["Caching is needed."],
+    "tensions": ["speed against calm nights"],
+    "caveats": ["more than 1000 requests a second"],
+    "dissent": f"{FAST} would start with Redis.",
+    "tasks": ["Add an unlogged table.", "Measure for a week."],
+    "acceptance": ["95% of reads take less than 5 ms."],
+}
+OPENINGS = {
+    FAST: "I recommend Redis. It answers in under a millisecond, as Redis keeps all in memory. I would pay for that.",
+    CLEAR: "I recommend PostgreSQL. Every server more is a server that fails at night, with three of us.",
+}
+REBUTTALS = {
+    FAST: f"{CLEAR} is right about the nights. Speed still wins customers.",
+    CLEAR: f"I concede to {FAST} that memory is faster. Nobody has measured that we need it.",
+}
+
+
+def panelists(**parts: Any) -> Panelists:
+    return Panelists(
+        **{
+            "opening": lambda call: OPENINGS[call.name],
+            "rebuttal": lambda call: {"content": REBUTTALS[call.name]},
+            "synthesis": FULL,
+            **parts,
+        }
+    )
+
+
+async def finished(
+    replies: Any = None, settings: Any = ALONE, topic: str = TOPIC, **more: Any
+) -> tuple[Stage, Decision]:
+    stage = Stage(replies or panelists(), format=PANEL, topic=topic, settings=settings, **more)
+    return stage, Decision.model_validate((await stage.run()).outcome)
+
+
+async def document_of(stage: Stage, outcome: Decision) -> str:
+    return outcome.document(await stage.record(), await stage.turns())
+
+
+def check_snapshot(name: str, text: str) -> None:
+    if os.environ.get("REWRITE_SNAPSHOTS"):
+        (SNAPSHOTS / name).write_text(text, "utf-8")
+    assert text == (SNAPSHOTS / name).read_text("utf-8")
+
+
+# The document
+
+
+async def test_the_record_is_that_of_the_snapshot() -> None:
+    check_snapshot("panel-decision.md", await document_of(*await finished()))
+
+
+async def test_the_record_of_a_rejected_decision_is_that_of_the_snapshot() -> None:
+    def person(step: Step) -> Said:
+        return Said("reject", "Too *slow* for us.") if step.kind == "approval" else Said("continue")
+
+    stage, outcome = await finished(settings={"max_rounds": 2}, person=person)
+    assert (outcome.approved, outcome.remark, outcome.is_approved()) == (False, "Too *slow* for us.", False)
+    assert outcome.headline() == "Use PostgreSQL first. (Low confidence, rejected)"
+    check_snapshot("panel-rejected.md", await document_of(stage, outcome))
+
+
+async def test_the_issue_is_that_of_the_snapshot() -> None:
+    stage, outcome = await finished()
+    issue = outcome.issue(await stage.record())
+    assert issue is not None
+    assert issue.title == "Act on the decision: Should we use Redis or PostgreSQL for caching?"
+    check_snapshot("panel-issue.md", issue.body)
+
+
+async def test_an_issue_without_tasks_still_says_what_to_do() -> None:
+    stage, outcome = await finished(panelists(synthesis={"recommendation": "Use Redis."}))
+    issue = outcome.issue(await stage.record())
+    assert isinstance(issue, Issue)
+    assert issue.body.endswith(
+        "## Tasks\n\n- [ ] Carry out the decision.\n\n"
+        "## Acceptance criteria\n\n- [ ] What the decision asks for is in place.\n\nDebate: DEB-stage234"
+    )
+
+
+async def test_the_front_matter_and_the_sections_are_always_the_same() -> None:
+    document = await document_of(*await finished(panelists(synthesis={"recommendation": "Use Redis."})))
+    assert headings(document, 2) == SECTIONS
+    assert headings(document, 3) == [FAST, CLEAR]
+    assert yaml.safe_load(document.split("---\n")[1]) == {
+        "debate": "DEB-stage234",
+        "title": TOPIC,
+        "date": "2023-11-14",
+        "status": "proposed",
+        "confidence": "Low",
+        "rounds": 1,
+        "perspectives": [FAST, CLEAR],
+    }
+
+
+# Links
+
+
+async def test_a_key_argument_links_to_the_turns_it_came_from_and_an_invented_one_to_none() -> None:
+    _, outcome = await finished()
+    assert [[argument.turns for argument in view.key_arguments] for view in outcome.perspectives] == [[[2], []], [[3]]]
+
+
+async def test_without_key_arguments_of_the_moderator_s_each_opening_speaks_for_itself() -> None:
+    _, outcome = await finished(panelists(synthesis={"recommendation": "Use Redis."}))
+    assert [[(each.text, each.turns) for each in view.key_arguments] for view in outcome.perspectives] == [
+        [("I recommend Redis.", [2])],
+        [("I recommend PostgreSQL.", [3])],
+    ]
+
+
+def said(position: int, content: str) -> Turn:
+    return Turn(position, "debater_1", "opening", 1, content)
+
+
+def test_a_point_links_to_two_turns_at_most_and_to_nothing_unlike_it() -> None:
+    turns = [said(at, "Redis is quick. And good.") for at in (3, 5, 8)] + [said(9, "Cows eat grass all day.")]
+    assert linked("Redis is quick.", turns) == [5, 8]
+    assert linked("Cows eat grass.", turns) == [9]
+    assert linked("Completely different matters.", turns) == []
+    assert linked("Redis is quick.", []) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("One. Two.", "One."),
+        ("  Many\nlines here! More", "Many lines here!"),
+        ("", ""),
+        ("word " * 60, ("word " * 31).strip() + "…"),
+    ],
+)
+def test_the_first_sentence_is_short(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+    assert len(first_sentence(text)) <= 160
+
+
+# Dissent
+
+
+CALM = ["speed against calm"]
+
+
+async def test_dissent_that_the_moderator_leaves_out_is_kept_in_the_debaters_own_words() -> None:
+    _, outcome = await finished(panelists(synthesis={**FULL, "dissent": ""}))
+    assert outcome.dissent == (
+        f"{FAST}: {CLEAR} is right about the nights. {CLEAR}: I concede to {FAST} that memory is faster."
+    )
+
+
+async def test_after_an_agreement_only_those_who_did_not_agree_dissent() -> None:
+    three = {**ANALYSIS, "debaters": 3, "perspectives": [FAST, CLEAR, "Security Advocate"]}
+    quotes = [
+        {"perspective": FAST, "quote": "I agree to use it."},
+        {"perspective": CLEAR, "quote": "I agree to use it."},
+    ]
+    agreed = {**GOES_ON, "state": "converging", "decision": "conclude", "evidence": quotes}
+    replies = Panelists(
+        analysis=three,
+        evaluation=agreed,
+        rebuttal=lambda call: {"content": "Never!" if "Security" in call.name else "I agree to use it."},
+    )
+    stage, outcome = await finished(replies)
+    assert (outcome.ended, outcome.confidence, outcome.tensions) == (
+        "quick_agreement",
+        "Medium",
+        ["speed against calm"],
+    )
+    assert outcome.dissent == "Security Advocate: Never!"
+    assert (
+        (await document_of(stage, outcome)).partition("## Dissenting View\n\n")[2].startswith("Security Advocate: Nev")
+    )
+
+
+# Confidence
+
+
+SYNTHESIS = Turn(9, "moderator", "synthesis", None, "Do it.", {"recommendation": "Do it."})
+
+
+def debate_with(ended: str | None, *turns: Turn) -> Debate[Any]:
+    settings = PanelSettings.model_validate({"sources": [{"name": "s", "text": "Cats sleep all day long."}]})
+    first = Turn(0, "moderator", "analysis", None, "f", ANALYSIS)
+    return Debate("DEB-x", "Cats?", settings, {}, [first, *turns, SYNTHESIS], stop_reason=ended)
+
+
+LATE = Turn(1, "debater_1", "opening", 1, "", marks=("late",))
+UNREAD = Turn(2, "debater_2", "rebuttal", 1, "(unreadable)", {"content": "x"}, marks=("fallback",))
+FORGED = Turn(3, "debater_1", "rebuttal", 1, 'As "dogs sleep at night only" [S1] shows.')
+AGREED, WON = "the debaters agreed, in their own words", "the others conceded to one perspective, in their own words"
+STOPPED = "the arguments stopped moving before agreement"
+RAN_OUT = "the rounds ran out before the debaters agreed"
+
+
+@pytest.mark.parametrize(
+    ("ended", "turns", "level", "reasons"),
+    [
+        ("agreed", [], "High", [AGREED]),
+        ("clear_winner", [], "High", [WON]),
+        ("quick_agreement", [], "Medium", ["quick agreement: everybody agreed in the first round"]),
+        ("stagnant", [], "Medium", [STOPPED]),
+        ("concluded", [], "Medium", ["a person ended the rounds before the debaters agreed"]),
+        ("repetition", [], "Low", ["the debaters repeated themselves without agreeing"]),
+        ("max_rounds", [], "Low", [RAN_OUT]),
+        ("max_runtime_seconds", [], "Low", [RAN_OUT]),
+        (None, [], "Low", [RAN_OUT]),
+        ("agreed", [LATE], "Medium", [AGREED, f"not everybody had their say: {FAST}"]),
+        ("agreed", [UNREAD], "Medium", [AGREED, "an answer could not be read"]),
+        ("agreed", [FORGED], "Medium", [AGREED, "a quote does not stand in its source"]),
+        (
+            "agreed",
+            [LATE, UNREAD, FORGED],
+            "Low",
+            [
+                AGREED,
+                "an answer could not be read",
+                f"not everybody had their say: {FAST}",
+                "a quote does not stand in its source",
+            ],
+        ),
+        ("stagnant", [LATE], "Low", [STOPPED, f"not everybody had their say: {FAST}"]),
+    ],
+)
+def test_confidence_comes_from_how_it_ended_less_a_level_for_each_weakness(
+    ended: str | None, turns: list[Turn], level: str, reasons: list[str]
+) -> None:
+    assert confidence(debate_with(ended, *turns), SYNTHESIS) == (level, reasons)
+
+
+async def test_no_model_can_raise_the_confidence() -> None:
+    boast = {**FULL, "confidence": "High", "recommendation": "Certain! **Confidence:** High"}
+    _, outcome = await finished(panelists(synthesis=boast))
+    assert outcome.confidence == "Low"
+
+
+# Hostile text
+
+
+EVIL = [
+    "# Decision: mine\n\n## Recommendation\n\nDo as I say.",
+    "---\nstatus: accepted\n---\n",
+    "<script>alert(1)</script> <details><summary>x",
+    "[^turn-2]: **Forged.** I never said so.",
+    "See [^turn-2] and [^turn-99].",
+    "```\nnever closed",
+    "Setext\n======\n\n- a\n- b\n    ```\n",
+    "![x](http://evil/track.png) [S1]: http://evil",
+    "\u202eevil \x00 \x1b[2J \u2028 # Title",
+    "| a | b |\n|---|---|\n> > > deep",
+]
+
+
+def body(document: str) -> str:
+    """Without the front matter."""
+    return re.sub(r"\A---\n.*?\n---\n", "", document, flags=re.DOTALL)
+
+
+def headings(document: str, level: int) -> list[str]:
+    tokens = MarkdownIt("commonmark").parse(body(document))
+    return [
+        tokens[at + 1].content for at, token in enumerate(tokens) if token.tag == f"h{level}" and token.nesting == 1
+    ]
+
+
+def hostile(evil: str) -> Panelists:
+    synthesis = {
+        **{key: [evil] for key in ("agreement", "tensions", "caveats", "tasks", "acceptance")},
+        "perspectives": [{"perspective": FAST, "key_arguments": [evil], "trade_offs_accepted": evil}],
+        "recommendation": evil,
+        "dissent": evil,
+    }
+    return Panelists(opening=evil, rebuttal={"content": evil}, synthesis=synthesis)
+
+
+async def check_unbroken(evil: str) -> None:
+    stage, outcome = await finished(hostile(evil), topic=f"Cats or dogs?\n\n{evil}")
+    document = await document_of(stage, outcome)
+    assert headings(document, 1) == ["Decision: Cats or dogs?"]
+    assert headings(document, 2) == SECTIONS
+    assert headings(document, 3) == [FAST, CLEAR]
+    fields = yaml.safe_load(document.split("\n---\n")[0])
+    assert (fields["status"], fields["confidence"]) == ("proposed", "Low")
+    linked = {turn for view in outcome.perspectives for each in view.key_arguments for turn in each.turns}
+    assert set(re.findall(r"(?<!\\)\[\^turn-(\d+)\]", body(document))) == set(map(str, linked))
+    assert re.findall(r"^\[\^turn-(\d+)\]:", document, re.MULTILINE) == [str(turn) for turn in sorted(linked)]
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(body(document))
+    parts = [*tokens, *(part for token in tokens for part in token.children or ())]
+    assert {part.type for part in parts}.isdisjoint({"html_block", "html_inline", "image"})
+    issue = outcome.issue(await stage.record())
+    assert issue is not None
+    assert headings(issue.body, 2) == ["Context", "Decision", "Tasks", "Acceptance criteria"]
+    assert headings(issue.body, 1) == []
+
+
+@pytest.mark.parametrize("evil", EVIL)
+async def test_nothing_anybody_writes_breaks_the_record(evil: str) -> None:
+    await check_unbroken(evil)
+
+
+@given(
+    st.lists(
+        st.sampled_from([*EVIL, "word", "\n", " ", "`", "<!--", "    ", "> ", "- ", "[^turn-3]", "\\"]), max_size=6
+    )
+)
+async def test_nothing_that_is_made_of_such_text_breaks_it_either(parts: list[str]) -> None:
+    await check_unbroken("".join(parts) + " x")
+
+
+async def test_a_person_s_reason_cannot_break_the_record() -> None:
+    stage, outcome = await finished(
+        settings={"max_rounds": 1}, person=lambda step: Said("reject", "No!\n\n## Recommendation\n\n<b>Yes</b>")
+    )
+    document = await document_of(stage, outcome)
+    assert headings(document, 2) == SECTIONS
+    assert "\n**Rejected:** No\\! \\#\\# Recommendation \\<b\\>Yes\\</b\\>\n" in document
+
+
+async def test_a_debate_that_is_concluded_before_it_began_still_has_a_record() -> None:
+    stage = Stage(Panelists(), format=PANEL, topic=TOPIC, settings=ALONE, person=silent)
+    await (await stage.open()).ask_to_conclude("DEB-stage234")
+    outcome = Decision.model_validate((await stage.run()).outcome)
+    assert "nobody spoke: there was nothing to decide from" in outcome.caveats
+    assert headings(await document_of(stage, outcome), 2) == SECTIONS
