@@ -143,7 +143,7 @@ async def test_a_proposal_that_nobody_criticised_any_more_leaves_the_issues_as_t
     assert [(each.status, each.reply) for each in outcome.issues] == [("open", "since q² = 2r².")]
     assert outcome.caveats == [
         "1 critical issue stayed open",
-        "Skeptic spoke 1 times, others 2: the last round was cut short",
+        "Skeptic spoke once, others 2: the last round was cut short",
         ONE_MODEL,
     ]
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +26,7 @@ from moot.model import Debate, Said, Status, Step, Usage
 from moot.testing import ScriptedModel, scripted_app
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, SAFE, Call, Panelists, Stage, new_words, silent
 
+SNAPSHOT = Path(__file__).parent.parent / "snapshots" / "panel-requests.md"
 TOPIC = "Should we use Redis or PostgreSQL for caching?"
 ALONE = {"checkpoints": False}
 ONE = {**ALONE, "max_rounds": 1}
@@ -251,9 +255,8 @@ async def test_openings_are_spoken_side_by_side() -> None:
 
 
 async def test_a_rebuttal_names_the_points_it_answers_and_may_be_plain_prose() -> None:
-    async with asyncio.timeout(5):
-        stage = panel(Panelists(rebuttal=["I agree with nothing."]))
-        await outcome_of(stage)
+    stage = panel(Panelists(rebuttal="I agree with nothing."))
+    await outcome_of(stage)
     prose = [turn for turn in await stage.turns() if turn.kind == "rebuttal"]
     assert [(turn.content, turn.data, turn.marks) for turn in prose] == [
         ("I agree with nothing.", {"content": "I agree with nothing.", "responding_to": []}, ())
@@ -261,11 +264,50 @@ async def test_a_rebuttal_names_the_points_it_answers_and_may_be_plain_prose() -
 
 
 async def test_what_has_to_be_clarified_reaches_the_next_summary_alone() -> None:
-    evaluations = [{**GOES_ON, "decision": "clarify", "clarification": "How many users?"}, GOES_ON]
+    evaluations = [
+        {**GOES_ON, "decision": "clarify", "clarification": "How many users?"},
+        {**GOES_ON, "clarification": "How many servers?"},
+    ]
     stage = panel(Panelists(evaluation=evaluations), {**ALONE, "max_rounds": 3})
     await outcome_of(stage)
-    told = ["This has to be clarified now: How many users?" in text(each) for each in asked(stage, "summary")]
-    assert told == [False, True, False]
+    told = [re.findall(r"This has to be clarified now: .*", text(each)) for each in asked(stage, "summary")]
+    assert told == [[], ["This has to be clarified now: How many users?"], []]
+
+
+# What the models are sent
+
+
+def as_text(request: Request) -> str:
+    return "".join(f"──── {message.role} ────\n{message.content}\n" for message in request.messages)
+
+
+async def test_the_requests_of_a_panel_are_those_of_the_snapshot() -> None:
+    def guiding(step: Step) -> Said:
+        return Said("guide", "We are three.") if step.kind == "guidance" else Said("approve")
+
+    said = {"opening": lambda call: f"Opening of {call.name}.", "rebuttal": "No."}
+    first = {**GOES_ON, "decision": "clarify", "clarification": "How many users?"}
+    stage = panel(Panelists(**said, evaluation=[first, GOES_ON]), {"max_rounds": 3, "sources": SHORT}, person=guiding)
+    await outcome_of(stage)
+    kinds = [(kind, asked(stage, kind)) for kind in ("analysis", "summary", "opening", "rebuttal", "evaluation")]
+    made = [(f"{kind}, the first", found[0]) for kind, found in kinds]
+    made += [("summary of round 2", asked(stage, "summary")[1]), ("opening of round 2", asked(stage, "opening")[2])]
+    made += [("opening of the last round", asked(stage, "opening")[4]), ("synthesis", asked(stage, "synthesis")[0])]
+    whole = "\n".join(f"════ {name} ════\n{as_text(request)}" for name, request in made)
+    if os.environ.get("REWRITE_SNAPSHOTS"):
+        SNAPSHOT.write_text(whole, "utf-8")
+    assert whole == SNAPSHOT.read_text("utf-8")
+
+
+async def test_a_request_goes_on_where_the_one_before_began_its_instruction() -> None:
+    stage = panel(None, {**ALONE, "max_rounds": 2})
+    await outcome_of(stage)
+    made = stage.model.requests[1:]
+    assert {request.messages[0] for request in made} == {made[0].messages[0]}
+    texts = [request.messages[1].content for request in made]
+    for before, now in pairwise(texts):
+        grown = before[: before.rindex("You are ")]
+        assert now.startswith(grown)
 
 
 # Muting
@@ -476,7 +518,8 @@ class Hanging(Panelists):
 async def test_a_debater_who_hangs_misses_the_round_and_the_others_go_on(kind: str) -> None:
     stage = panel(None, {**ONE, "round_timeout_seconds": 0.5, "perspectives": FOUR[:3]})
     stage.model = Hanging(CLEAR, kind)
-    outcome = await outcome_of(stage)
+    async with asyncio.timeout(20):
+        outcome = await outcome_of(stage)
     assert await stage.order() == [*BEGINNING, *round_of(1, 3), *SYNTHESIS]
     late = [turn for turn in await stage.turns() if turn.marks]
     assert [(turn.seat, turn.kind, turn.content, turn.marks) for turn in late] == [("debater_2", kind, "", ("late",))]

@@ -38,7 +38,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "models": {seat: chosen.model for seat, chosen in record.seats.items()} | _embedding(turns),
         "timing": _timing(turns),
         "usage": _usage(turns),
-        "quality_score": None,
+        "quality_score": outcome.get("quality_score"),
         "user_rating": rating.stars if rating else None,
         "auto_score": outcome.get("auto_score"),
         "outcome": record.outcome,

@@ -19,11 +19,12 @@ GROUP = "moot.formats"
 
 
 def built_in() -> tuple[AnyFormat, ...]:
+    from moot.formats.critique.format import CRITIQUE
     from moot.formats.duel.format import DUEL
     from moot.formats.evaluation.format import EVALUATION
     from moot.formats.panel.format import PANEL
 
-    return (PANEL, DUEL, EVALUATION)
+    return (PANEL, DUEL, EVALUATION, CRITIQUE)
 
 
 def load() -> Mapping[str, AnyFormat]:

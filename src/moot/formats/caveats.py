@@ -29,7 +29,8 @@ def about_turns(debate: Debate[Any], judged: Mapping[str, str]) -> Iterator[str]
         yield "nobody spoke: there was nothing to judge"
     for seat, turns in spoken.items():
         if len(turns) < most:
-            yield f"{judged[seat]} spoke {len(turns)} times, others {most}: the last round was cut short"
+            times = "once" if len(turns) == 1 else f"{len(turns)} times"
+            yield f"{judged[seat]} spoke {times}, others {most}: the last round was cut short"
         cut = sum("truncated" in turn.marks for turn in turns)
         if cut:
             yield f"{cut} of {len(turns)} speeches of {judged[seat]} ran into the output cap"

@@ -164,7 +164,8 @@ def _speech(
             "last": round == debate.settings.max_rounds,
         },
         _tokens_left(debate, seat, kind, round),
-        seconds=seconds_left(debate, round),
+        heard(debate),
+        seconds_left(debate, round),
     )
 
 
