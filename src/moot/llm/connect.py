@@ -24,8 +24,13 @@ from moot.llm.providers import BUILT_IN, ModelName, Provider, parse_name
 from moot.llm.server import new_session
 from moot.settings import Price, ProviderSettings
 
-LOCAL_SAMPLING: Mapping[str, JsonValue] = {"repeat_penalty": 1.1, "dry_multiplier": 0.8}
-"""Small models circle in their own words without this."""
+LOCAL_SAMPLING: Mapping[str, JsonValue] = {
+    "repeat_penalty": 1.1,
+    "repeat_last_n": 256,
+    "dry_multiplier": 0.8,
+    "dry_penalty_last_n": -1,
+}
+"""Small models circle in their own words without this, and copy those of others."""
 PROBE = Timeouts(connect=2)
 
 
