@@ -28,7 +28,7 @@ async def test_run_returns_the_outcome(server: ModelServer) -> None:
     assert outcome.headline() == "Debater A (pro) wins, 8 : 5"
     assert (outcome.summary, outcome.caveats) == (
         VERDICT["summary"],
-        [f"one model, {server.model}, spoke in every seat"],
+        ["one model, mock, spoke in every seat"],
     )
 
 

@@ -173,7 +173,7 @@ Debater A (pro) wins, 8 : 5
 Debater A  pro     8
 Debater B  con     5
 
-! one model, {server.model}, spoke in every seat
+! one model, mock, spoke in every seat
 Ended because all rounds were played.
 
 3 calls · 30 tokens in · 102 out · the price is unknown
@@ -425,7 +425,8 @@ def test_models_shows_who_is_ready_and_what_each_seat_would_use_and_why(server: 
     assert ["deepseek", server.url, "ready", "mock"] in rows
     assert ["openai", "https://api.openai.com/v1", "set OPENAI_API_KEY"] in rows
     assert ["ollama", "http://127.0.0.1:9", "not running"] in rows
-    assert rows[-3:] == [
+    duel = rows.index(["duel", "model", "because"])
+    assert rows[duel + 1 : duel + 4] == [
         ["Debater A", "deepseek:deepseek-chat", "DEEPSEEK_API_KEY is set"],
         ["Debater B", "deepseek:deepseek-chat", "DEEPSEEK_API_KEY is set"],
         ["Judge", "deepseek:wise", "DEEPSEEK_MODEL_JUDGE is set"],

@@ -353,8 +353,7 @@ duel DEB-ID · mock in every seat
   Debater A   pro      8
   Debater B   con      5
 
-  ! one model, URL#mock, spoke in
-  every seat
+  ! one model, mock, spoke in every seat
   Ended because all rounds were played.
 
   3 calls · 30 tokens in · 40 out · the price is unknown

@@ -19,7 +19,6 @@ from moot import settings
 from moot.app import App, build
 from moot.engine import retold
 from moot.errors import InvalidInput, MootError, NotFound
-from moot.export.trace import trace
 from moot.formats import find
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
@@ -302,7 +301,7 @@ async def doctor() -> Exit:
 async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
     record, format = stored.record, find(app.formats, stored.record.format)
     if as_json:
-        _print_json(trace(record, stored.turns))
+        _print_json(app.trace(stored))
         return Exit.DONE
     console = Console()
     console.print(introduction(record, format), soft_wrap=not console.is_terminal)

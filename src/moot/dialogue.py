@@ -86,9 +86,7 @@ async def _answer(app: App, asked: Waiting) -> None:
         action = await _action(asked)
         text = await _line(TEXTS[action]) if action in TEXTS else ""
         try:
-            if len((await app.load(asked.debate)).turns) != asked.position:  # it asks something else by now
-                raise WrongStatus
-            await app.reply(asked.debate, action, text)
+            await app.reply(asked.debate, action, text, asked.position)
         except InvalidInput as error:
             _print(printable(str(error)))
         except WrongStatus:  # somebody else was faster: the debate goes on with their answer
@@ -120,10 +118,7 @@ async def _line(prompt: str) -> str:
 
     def read() -> None:
         if not typed.done():
-            try:
-                typed.set_result(os.read(terminal, 65536))
-            except OSError:  # the terminal is gone
-                typed.set_result(b"")
+            typed.set_result(os.read(terminal, 65536))
 
     def interrupt() -> None:
         if not typed.done():

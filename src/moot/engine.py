@@ -281,15 +281,15 @@ class _Run:
         cast = _Cast(self.format, self.debate, self.turns)
         self.control = self.control._replace(remarks=len(await self._remarks()))
         while cast.batch:
-            limit = self.debate.stop_reason
-            if cast.missing():
+            limit, played = self.debate.stop_reason, bool(cast.missing())
+            if played:
                 if self.control.stopping:
                     return await self._end(Ending(Status.STOPPED, "stopped"), DebateStopped, "stopped")
                 await self._hear(cast)
                 if not await self._interrupt(cast):
                     await self._play_missing(cast)
             cast.advance(cast.replayed())
-            if self.debate.stop_reason != limit and self.debate.stop_reason in Limits.model_fields:
+            if played and self.debate.stop_reason != limit and self.debate.stop_reason in Limits.model_fields:
                 self.readers.emit(LimitReached, self.debate.stop_reason)
         if cast.outcome is None:
             raise TypeError(f"the script of {self.format.name} returned no outcome")
@@ -377,7 +377,9 @@ class _Run:
         except TimeoutError:
             if not time.expired():
                 raise
-        await voice.keep(ModelTimeout(f"not done after the {step.seconds:.0f} s it had", partial=voice.said()))
+        had = step.seconds or 0.0
+        why = f"not done after the {had:.0f} s it had" if had > 0 else "no time was left for it"
+        await voice.keep(ModelTimeout(why, partial=voice.said()))
         return Reply("", marks=("late",))
 
     async def _store(self, turn: Turn) -> Turn:

@@ -73,10 +73,12 @@ async def watch(app: App, stored: Stored, how: Watching) -> Exit:
             return complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
         if asked is None or not how.talks:
             return await _conclude(app, record.id, format, ending, asked, how)
-        left = await converse(app, asked)
-        if left:
+        if left := await converse(app, asked):
             return _leave(record, left)
-        stored = stored._replace(turns=())
+        stored = stored._replace(record=(await app.load(record.id)).record, turns=())
+        if stored.record.status not in (Status.WAITING, Status.STOPPED):
+            remark(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
+            return Exit.DONE
 
 
 class _Ran(NamedTuple):
@@ -90,10 +92,13 @@ async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: 
     debate_id = stored.record.id
     stopping: list[asyncio.Task[Record]] = []
     asked: list[Waiting] = []
+    shown = False
 
     def sink(event: Event) -> None:
+        nonlocal shown
         try:
-            if isinstance(event, DebateStarted):
+            if isinstance(event, DebateStarted) and not shown:
+                shown = True
                 show_turns(view, stored, format)
             elif isinstance(event, Waiting):
                 asked.append(event)
@@ -119,6 +124,9 @@ async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: 
     except asyncio.CancelledError:
         return _Ran(None, None)
     finally:
+        for name in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(name)
         await asyncio.gather(*stopping)
 
 

@@ -239,7 +239,7 @@ def debate_with(ended: str | None, *turns: Turn) -> Debate[Any]:
 LATE = Turn(1, "debater_1", "opening", 1, "", marks=("late",))
 UNREAD = Turn(2, "debater_2", "rebuttal", 1, "(unreadable)", {"content": "x"}, marks=("fallback",))
 FORGED = Turn(3, "debater_1", "rebuttal", 1, 'As "dogs sleep at night only" [S1] shows.')
-AGREED, WON = "the debaters agreed, in their own words", "the others conceded to one perspective, in their own words"
+AGREED, WON = "the debaters agreed, in their own words", "another debater conceded to one perspective, in its own words"
 STOPPED = "the arguments stopped moving before agreement"
 RAN_OUT = "the rounds ran out before the debaters agreed"
 

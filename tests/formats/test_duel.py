@@ -313,4 +313,4 @@ async def test_the_judge_is_asked_for_a_score_under_each_neutral_name() -> None:
         ("no_new_substantive_arguments", "boolean"),
     ]
     assert schema.schema["required"] == list(schema.schema["properties"])
-    assert schema.schema["properties"][f"score_{A.lower()}"] == score | {"title": f"Score {A}"}
+    assert schema.schema["properties"][f"score_{A.lower()}"] == score

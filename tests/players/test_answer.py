@@ -40,6 +40,14 @@ texts = st.lists(
 ).map("".join)
 
 
+def test_of_an_answer_that_was_cut_what_had_arrived_is_read_if_that_will_do() -> None:
+    assert parse('Here: {"text": "Amber leads because', Note, cut=True) == Note(text="Amber leads because")
+    with pytest.raises(Unreadable, match="text: Field required"):
+        parse('{"number": 4', Note, cut=True)
+    with pytest.raises(Unreadable, match="there is no JSON object in it"):
+        parse('{"text": "Amber leads because', Note)
+
+
 @given(text=texts, cuts=st.lists(st.integers(0, 500), max_size=30), ascii=st.booleans(), first=st.booleans())
 @example(text="  Amber leads", cuts=list(range(60)), ascii=True, first=True)
 @example(text="Amber leads \n", cuts=list(range(60)), ascii=True, first=True)

@@ -13,7 +13,7 @@ def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> 
     """Whether the judge may favour its own kind; `judged` maps seats to their titles."""
     models = {seat: debate.seats[seat].model for seat in (judge, *judged)}
     if len(set(models.values())) == 1:
-        yield f"one model, {models[judge]}, spoke in every seat"
+        yield f"one model, {models[judge].rpartition('#')[2]}, spoke in every seat"
         return
     family = model_family(models[judge])
     kin = [title for seat, title in judged.items() if model_family(models[seat]) == family]

@@ -28,7 +28,7 @@ LOCAL_SAMPLING: Mapping[str, JsonValue] = {
     "repeat_penalty": 1.1,
     "repeat_last_n": 256,
     "dry_multiplier": 0.8,
-    "dry_penalty_last_n": -1,
+    "dry_penalty_last_n": 2048,
 }
 """Small models circle in their own words without this, and copy those of others."""
 PROBE = Timeouts(connect=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
@@ -90,15 +91,21 @@ class AnswerStream:
             self._shown = len(readable)
 
 
-def parse(text: str, answer: type[Answer]) -> Answer:
-    """The answer in a reply, whatever stands around it."""
+def parse(text: str, answer: type[Answer], *, cut: bool = False) -> Answer:
+    """The answer in a reply, whatever stands around it; of one that was cut, what had arrived if that will do."""
     start, end = text.find("{"), text.rfind("}")
+    if cut and start >= 0:
+        return _read(text[start:], answer, allow_partial="trailing-strings")
     if start < 0 or end < start:
         if start < 0 and (prose := answer.from_prose(str(clean(text)))):
             return prose
         raise Unreadable("there is no JSON object in it")
+    return _read(text[start : end + 1], answer)
+
+
+def _read(text: str, answer: type[Answer], allow_partial: Literal["trailing-strings"] | bool = False) -> Answer:
     try:
-        value: JsonValue = from_json(text[start : end + 1])
+        value: JsonValue = from_json(text, allow_partial=allow_partial)
     except ValueError as error:
         raise Unreadable(f"it is not valid JSON: {error}") from None
     try:

@@ -111,13 +111,13 @@ class ModelPlayer:
         stream = AnswerStream(answer.shown, titles, voice.say)
         first = await self._call(client, request, voice, stream.restart)
         try:
-            return _answered(parse(first.text, answer), stream, name, [first])
+            return _answered(_parsed(first, answer), stream, name, [first])
         except Unreadable as fault:
             await voice.start_over(BadReply(f"{name}: {fault}", partial=first.text))
             request = _repair(request, first.text, str(fault))
         second = await self._call(client, request, voice, stream.restart)
         try:
-            return _answered(parse(second.text, answer), stream, name, [first, second], "repaired")
+            return _answered(_parsed(second, answer), stream, name, [first, second], "repaired")
         except Unreadable as fault:
             await voice.start_over(BadReply(f"{name}: {fault}", partial=second.text))
             stream.restart()
@@ -154,7 +154,7 @@ def _strict(schema: Any, definitions: Mapping[str, Any]) -> Any:
     if "$ref" in schema:
         return _strict(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "properties" not in schema:
-        return {key: _strict(part, definitions) for key, part in schema.items()}
+        return {key: _strict(part, definitions) for key, part in schema.items() if key not in ("default", "title")}
     properties = {name: _strict(part, definitions) for name, part in schema["properties"].items()}
     return {
         "type": "object",
@@ -162,6 +162,10 @@ def _strict(schema: Any, definitions: Mapping[str, Any]) -> Any:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def _parsed(completion: Completion, answer: type[Answer]) -> Answer:
+    return parse(completion.text, answer, cut=completion.finish_reason == "length")
 
 
 def _repair(request: Request, text: str, fault: str) -> Request:

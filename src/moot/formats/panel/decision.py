@@ -42,7 +42,7 @@ CONVERGED = {"agreed": 2, "clear_winner": 2, "quick_agreement": 1, "stagnant": 1
 """How far up the levels each way of ending may lead; any other ran out of something."""
 BECAUSE = {
     "agreed": "the debaters agreed, in their own words",
-    "clear_winner": "the others conceded to one perspective, in their own words",
+    "clear_winner": "another debater conceded to one perspective, in its own words",
     "quick_agreement": "quick agreement: everybody agreed in the first round",
     "stagnant": "the arguments stopped moving before agreement",
     "concluded": "a person ended the rounds before the debaters agreed",

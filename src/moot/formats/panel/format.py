@@ -124,7 +124,14 @@ def _analysis(debate: Debate[PanelSettings]) -> Generator[tuple[Step, ...], tupl
     known = catalogs.catalog(s.custom_perspectives)
     answer = analysis_of(tuple(perspective.name for perspective in known))
     turn = yield from debate.ask(
-        "moderator", "analysis", answer=answer, names={}, max_tokens=CAPS["analysis"], catalog=known, cards=()
+        "moderator",
+        "analysis",
+        answer=answer,
+        names={},
+        max_tokens=CAPS["analysis"],
+        catalog=known,
+        cards=(),
+        constraints=(),
     )
     analysis = Analysis.model_validate(turn.data)
     if s.checkpoints and analysis.too_vague and analysis.question:
@@ -158,7 +165,7 @@ def _speech(
         Rebuttal if kind == "rebuttal" else None,
         names(debate),
         {
-            "cards": _cards(casting),
+            **_known(debate, casting),
             "perspective": casting.perspectives[seat],
             "passages": passages.get(seat, ()),
             "last": round == debate.settings.max_rounds,
@@ -184,7 +191,7 @@ def _moderate(
     answer: type[Evaluation | Synthesis] | None = None,
     **variables: object,
 ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
-    shown = {"cards": _cards(casting), **variables}
+    shown = {**_known(debate, casting), **variables}
     (turn,) = yield from debate.ask_all(
         [Step("moderator", kind, round, answer, names(debate), shown, CAPS[kind], heard(debate))]
     )
@@ -250,8 +257,11 @@ def _closing(
         revisions += 1
 
 
-def _cards(casting: Casting) -> tuple[Perspective, ...]:
-    return tuple(casting.perspectives.values())
+def _known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, object]:
+    """What everybody on the panel knows from its beginning: who is on it, and what binds the decision."""
+    analysis = next(turn for turn in debate.transcript if turn.kind == "analysis")
+    constraints = tuple(Analysis.model_validate(analysis.data).constraints)
+    return {"cards": tuple(casting.perspectives.values()), "constraints": constraints}
 
 
 def _clarification(debate: Debate[PanelSettings], round: int) -> str:
