@@ -22,7 +22,7 @@ from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, ScriptC
 from moot.estimate import Estimate, estimate
 from moot.events import Event
 from moot.export.stats import Stats, stats
-from moot.export.trace import trace
+from moot.export.trace import Trace, trace
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client
 from moot.llm.connect import Choice, Models
@@ -52,7 +52,8 @@ from moot.prompts import Prompts
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
 from moot.settings import AppSettings, cache_folder, config_folder
-from moot.store.store import Store, Stored
+from moot.store.operations import answered
+from moot.store.store import Place, Store, Stored
 
 log = logging.getLogger(__name__)
 
@@ -88,12 +89,28 @@ class App:
         )
         self._default_model: Choice | None = None
 
-    async def create(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Record:
-        """Store a new debate with an empty transcript; its seats keep the models chosen now."""
+    async def create(
+        self,
+        format: str,
+        topic: str,
+        settings: Mapping[str, JsonValue] | None = None,
+        *,
+        queued: bool = False,
+        key: str | None = None,
+    ) -> Record:
+        """Store a new debate with an empty transcript; its seats keep the models chosen now.
+
+        Repeated under the same `key` it is the debate that was created first.
+        """
         record = await self._draft(format, topic, settings or {})
         for seat in record.seats.values():
             self.models.check(seat.model)
-        return await self.store.create(record)
+        if queued:
+            record = replace(record, status=Status.QUEUED)
+        made = await self.store.create(record, key)
+        if (made.format, made.topic, made.settings) != (record.format, record.topic, record.settings):
+            raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")
+        return made
 
     async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
         """What such a debate would cost, at most and typically; calls no model."""
@@ -126,8 +143,12 @@ class App:
             if ending.status is not Status.WAITING or not await self._answered(debate_id):
                 return ending
 
-    async def _run(self, debate_id: str, sink: Sink) -> Ending:
-        record, turns, *_ = await self._take(debate_id)
+    async def run_queued(self, debate_id: str, sink: Sink) -> Ending:
+        """One run of a queued debate, as a queue wants it: when it is cancelled, the debate is queued again."""
+        return await self._run(debate_id, sink, queued=True)
+
+    async def _run(self, debate_id: str, sink: Sink, queued: bool = False) -> Ending:
+        record, turns, *_ = await self._take(debate_id, queued)
         try:
             format = known_formats.find(self.formats, record.format)
         except NotFound as error:
@@ -149,7 +170,7 @@ class App:
             await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)
             return playing.result() if playing.done() else beating.result()
         except asyncio.CancelledError:
-            await asyncio.shield(self._interrupted(debate_id, record.run, playing))
+            await asyncio.shield(self._interrupted(debate_id, record.run, playing, queued))
             raise
         finally:
             playing.cancel()
@@ -173,8 +194,23 @@ class App:
     async def load(self, debate_id: str) -> Stored:
         return await self.store.load(debate_id)
 
-    async def list(self, limit: int = 20, status: Status | None = None) -> tuple[Record, ...]:
-        return await self.store.list(limit=limit, status=status)
+    async def list(
+        self,
+        limit: int = 20,
+        status: Status | None = None,
+        format: str | None = None,
+        words: str = "",
+        after: Place | None = None,
+    ) -> tuple[Record, ...]:
+        words = str(clean(words)).strip()
+        return await self.store.list(limit=limit, status=status, format=format, words=words, after=after)
+
+    async def delete(self, debate_id: str) -> None:
+        """Hide a debate from everyone; `restore` undoes it."""
+        await self.store.delete(debate_id)
+
+    async def restore(self, debate_id: str) -> Record:
+        return await self.store.restore(debate_id)
 
     async def stop(self, debate_id: str) -> Record:
         """Let the step in progress end, then nothing more."""
@@ -184,13 +220,20 @@ class App:
         """Let the step in progress end, then the closing steps."""
         return await self.store.ask_to_conclude(debate_id)
 
-    async def reply(self, debate_id: str, action: Action, text: str = "") -> Said | None:
-        """A person's words: the answer to what a debate asks, or guidance at any time; `end` concludes."""
+    async def reply(self, debate_id: str, action: Action, text: str = "", position: int | None = None) -> Said | None:
+        """A person's words: the answer to what a debate asks, or guidance at any time; `end` concludes.
+
+        With a `position` they answer the question asked there and are heard as nothing else.
+        """
         record, turns, *_ = await self.load(debate_id)
+        if position not in (None, len(turns)):
+            raise WrongStatus(f"{debate_id} does not ask at position {position}, but is at {len(turns)}; read on")
         said = Said(action, check_words(action, text))
         if record.status is Status.FINISHED:
             raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
         steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
+        if position not in (None, len(turns)):
+            raise answered(debate_id)
         if question := next((step.question for step in steps if step.question), None):
             if action not in question.actions:
                 raise InvalidInput(f"{debate_id} waits for one of: {', '.join(question.actions)}; not {action!r}")
@@ -236,7 +279,7 @@ class App:
 
         return page(text, stored.record.topic)
 
-    def trace(self, stored: Stored) -> JsonObject:
+    def trace(self, stored: Stored) -> Trace:
         return trace(stored.record, stored.turns, stored.rating)
 
     async def write_document(self, debate_id: str, folder: Path | None = None) -> Path:
@@ -344,11 +387,11 @@ class App:
         }
         return lambda seat: players[format.seat(seat).player]
 
-    async def _take(self, debate_id: str) -> Stored:
+    async def _take(self, debate_id: str, queued: bool) -> Stored:
         """Own the debate; what a dead process of this machine still holds is free at once."""
         lease = self.settings.lease_seconds
         try:
-            return await self.store.take(debate_id, this_process(), lease)
+            return await self.store.take(debate_id, this_process(), lease, only_queued=queued)
         except Busy:
             record = (await self.store.load(debate_id)).record
             if not record.owner or not is_dead(record.owner) or not await self.store.release(debate_id, record.run):
@@ -369,12 +412,17 @@ class App:
             except StoreError as error:
                 log.warning("%s: no heartbeat, trying again: %s", debate_id, error)
 
-    async def _interrupted(self, debate_id: str, run: int, playing: asyncio.Task[Ending]) -> None:
-        """Leave a debate that this process gives up as stopped, so that anyone can resume it at once."""
+    async def _interrupted(self, debate_id: str, run: int, playing: asyncio.Task[Ending], queued: bool) -> None:
+        """Leave a debate that this process gives up as stopped, so that anyone can resume it at once.
+
+        What came from a queue goes back to it, unless it was to stop anyway.
+        """
         playing.cancel()
         await asyncio.gather(playing, return_exceptions=True)
+        asked_to_stop = (await self.load(debate_id)).record.status is Status.STOPPING
+        left = Status.QUEUED if queued and not asked_to_stop else Status.STOPPED
         with suppress(Fenced):
-            await self.store.end(debate_id, run, Ending(Status.STOPPED, "interrupted"))
+            await self.store.end(debate_id, run, Ending(left, "stopped" if asked_to_stop else "interrupted"))
 
 
 @asynccontextmanager

@@ -259,6 +259,17 @@ def stats(as_json: AsJson = False) -> None:
 
 
 @cli.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Where to listen; beyond this machine only with MOOT_TOKEN.")] = None,
+    port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
+) -> None:
+    """Serve pages and the HTTP API, and run debates while nobody watches."""
+    from moot import commands
+
+    _run(commands.serve(host, port))
+
+
+@cli.command()
 def models() -> None:
     """Show which models can be reached, and what each seat would use."""
     from moot import commands

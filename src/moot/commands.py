@@ -194,7 +194,8 @@ async def export(debate_id: str, style: str, output: Path | None) -> Exit:
     async with build(settings.load()) as app:
         text = await app.export(debate_id, style)
     if output is None:
-        sys.stdout.write(text.rstrip("\n") + "\n")
+        shown = text if style == "json" else printable(text)
+        sys.stdout.write(shown.rstrip("\n") + "\n")
     else:
         _write_new(output, text)
         _say(Console(stderr=True), f"Written to {output}")
@@ -267,6 +268,17 @@ async def stats(as_json: bool) -> Exit:
             _print_json(row)
     else:
         print_table(Console(), STATS_HEADER, [stats_row(row) for row in rows])
+    return Exit.DONE
+
+
+async def serve(host: str | None, port: int | None) -> Exit:
+    from moot.web import server
+
+    def ready(address: str) -> None:
+        _say(Console(), f"moot is at {address} (Ctrl-C ends it)")
+        sys.stdout.flush()
+
+    await server.serve(settings.load(), host, port, ready)
     return Exit.DONE
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +22,8 @@ from moot.ideas import REPORT, Idea, read, settings_for, topics_from, write_repo
 from moot.model import Record, Status
 from moot.store.store import Stored
 from moot.tables import print_table
-from moot.watch import Exit, Watching, complain, remark, watch
+from moot.terminal import JsonView
+from moot.watch import Exit, Watching, complain, nobody_reads, remark, watch
 
 AT_ONCE = 3
 FORMAT = "evaluation"
@@ -39,38 +42,50 @@ class Evaluating(NamedTuple):
 
 
 class _Draft(NamedTuple):
+    name: str
+    """Its own among those evaluated together."""
     idea: Idea
     record: Record
     calls: int
+    before: Scorecard | None
+    """How it scored the last time, if that is asked for and known."""
 
 
 async def evaluate(paths: Sequence[Path], wanted: Evaluating, chosen: Mapping[str, JsonValue]) -> Exit:
-    ideas = [read(path) for path in paths]
+    ideas = {idea.key: idea for idea in map(read, paths)}
     if not ideas:
         raise InvalidInput("nothing to evaluate: give the PATH of a markdown file or a folder")
     async with build(settings.load()) as app:
-        drafts = [await _create(app, idea, wanted, chosen) for idea in ideas]
+        drafts = [await _create(app, name, idea, wanted, chosen) for name, idea in _named(ideas.values())]
         if len(drafts) == 1:
             return await _one(app, drafts[0], wanted)
         return await _several(app, drafts, wanted)
 
 
-async def _create(app: App, idea: Idea, wanted: Evaluating, chosen: Mapping[str, JsonValue]) -> _Draft:
+def _named(ideas: Iterable[Idea]) -> Iterator[tuple[str, Idea]]:
+    """Each under a name of its own, also when two folders are called alike."""
+    used: set[str] = set()
+    for idea in ideas:
+        names = chain([idea.name], (f"{idea.name}-{number}" for number in count(2)))
+        name = next(name for name in names if name not in used)
+        used.add(name)
+        yield name, idea
+
+
+async def _create(app: App, name: str, idea: Idea, wanted: Evaluating, chosen: Mapping[str, JsonValue]) -> _Draft:
     topics = topics_from(wanted.topics) if wanted.topics else None
     given = settings_for(idea, topics=topics, debate=wanted.debate, more=chosen)
     expected = await app.estimate(FORMAT, idea.title, given)
-    return _Draft(idea, await app.create(FORMAT, idea.title, given), expected.most.calls)
+    record = await app.create(FORMAT, idea.title, given)
+    earlier = await app.list(limit=EARLIER, status=Status.FINISHED, format=FORMAT) if wanted.compares else ()
+    return _Draft(name, idea, record, expected.most.calls, last_of(earlier, idea.key))
 
 
 async def _one(app: App, draft: _Draft, wanted: Evaluating) -> Exit:
-    before = last_of(await app.list(limit=EARLIER), draft.idea.key) if wanted.compares else None
     code = await watch(app, Stored(draft.record), Watching(wanted.as_json))
     stored = await app.load(draft.record.id)
     if stored.record.status is Status.FINISHED:
-        console = Console(stderr=wanted.as_json)
-        card = _report(stored, draft.idea, wanted.output, console)
-        if wanted.compares:
-            _compare(console, before, card)
+        _report(stored, draft, wanted.output, wanted.compares, Console(stderr=wanted.as_json))
     return code
 
 
@@ -80,44 +95,69 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         free = asyncio.Semaphore(AT_ONCE)
-        finished = await asyncio.gather(*(_run(app, draft, progress, free) for draft in drafts))
+        finished = await asyncio.gather(*(_run(app, draft, progress, free, wanted.as_json) for draft in drafts))
     ranked = []
     for draft, stored in zip(drafts, finished, strict=True):
-        if stored is not None:
-            folder = wanted.output / draft.idea.name / REPORT.name if wanted.output else None
-            ranked.append((draft.idea.name, _report(stored, draft.idea, folder, console)))
+        place = wanted.output / draft.name / REPORT.name if wanted.output else None
+        with _failure_told(draft):
+            if stored is not None:
+                ranked.append((draft.name, _report(stored, draft, place, wanted.compares, console)))
     if ranked:
         header, *rows = ranking(ranked)
-        print_table(Console(), header, rows)
+        print_table(console, header, rows)
     return Exit.DONE if len(ranked) == len(drafts) else Exit.FAILED
 
 
-async def _run(app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore) -> Stored | None:
-    bar = progress.add_task(draft.idea.name, total=draft.calls)
+async def _run(app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore, as_json: bool) -> Stored | None:
+    bar = progress.add_task(draft.name, total=draft.calls)
 
     def sink(event: Event) -> None:
         if isinstance(event, TurnFinished):
             progress.advance(bar)
+        if as_json:
+            _print(event)
 
-    async with free:
-        try:
-            ending = await app.run(draft.record.id, sink)
-        except MootError as error:
-            complain(f"{draft.idea.name}: {error}", Exit.FAILED)
-            return None
+    again = f"go on with: moot debate --resume {draft.record.id}"
+    ending = None
+    try:
+        async with free:
+            with _failure_told(draft):
+                ending = await app.run(draft.record.id, sink)
+    except asyncio.CancelledError:
+        complain(f"{draft.name} was left; {again}", Exit.INTERRUPTED)
+        raise
+    if ending is None:
+        return None
     if ending.status is not Status.FINISHED:
         why = ending.error or ending.stop_reason
-        again = f"moot debate --resume {draft.record.id}"
-        complain(f"{draft.idea.name} is {ending.status}: {why}; go on with: {again}", Exit.FAILED)
+        complain(f"{draft.name} is {ending.status}: {why}; {again}", Exit.FAILED)
         return None
-    progress.update(bar, total=draft.calls, completed=draft.calls)
+    progress.update(bar, completed=draft.calls)
     return await app.load(draft.record.id)
 
 
-def _report(stored: Stored, idea: Idea, output: Path | None, console: Console) -> Scorecard:
+@contextmanager
+def _failure_told(draft: _Draft) -> Iterator[None]:
+    """What goes wrong with one idea is said, and the others go on."""
+    try:
+        yield
+    except MootError as error:
+        complain(f"{draft.name}: {error}", Exit.FAILED)
+
+
+def _print(event: Event) -> None:
+    try:
+        JsonView().show(event)
+    except BrokenPipeError:
+        nobody_reads()  # the reports are written all the same
+
+
+def _report(stored: Stored, draft: _Draft, output: Path | None, compares: bool, console: Console) -> Scorecard:
     card = Scorecard.model_validate(stored.record.outcome)
-    path = write_report(output or idea.report, card.document(stored.record, stored.turns))
-    remark(console, f"{idea.name}: {path}", "green")
+    path = write_report(output or draft.idea.report, card.document(stored.record, stored.turns))
+    remark(console, f"{draft.name}: {path}", "green")
+    if compares:
+        _compare(console, draft.before, card)
     return card
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import orjson
 
@@ -119,7 +120,8 @@ class DebateFinished:
     at: datetime
     stop_reason: str
     outcome: JsonObject
-    trace: JsonObject
+    trace: Mapping[str, Any]
+    """A `moot.export.trace.Trace`."""
     type: Literal["debate_finished"] = "debate_finished"
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -55,6 +56,11 @@ class RetrievalSettings(BaseModel):
     store: Literal["builtin", "chroma"] = "builtin"
 
 
+def _listed(value: object) -> object:
+    """Names separated by commas, as they stand in a variable."""
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
 class AppSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="MOOT_", env_nested_delimiter="__", extra="forbid")
 
@@ -70,6 +76,14 @@ class AppSettings(BaseSettings):
     workflow: WorkflowSettings | None = Field(None, description="what the issues made of decisions are handed to")
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(10, gt=0)
+    host: str = Field("127.0.0.1", description="where the server listens")
+    port: int = Field(8321, ge=0, le=65535)
+    token: SecretStr | None = Field(None, description="who shows it may use the server; needed beyond this machine")
+    allowed_hosts: Annotated[list[str], NoDecode, BeforeValidator(_listed)] = Field(
+        default_factory=list, description="further names under which the server is called"
+    )
+    max_running: int = Field(20, ge=1, description="debates that a server runs at once; the others are queued")
+    grace_seconds: float = Field(20, ge=0, description="what a server that ends gives the steps in progress")
 
     @property
     def database_name(self) -> str:

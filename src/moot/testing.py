@@ -19,11 +19,22 @@ from moot.llm.server import prompt_characters
 from moot.model import AnyFormat, Failure, Rating, Record, Said, Status, Turn, Usage, Workflow
 from moot.prompts import Prompts
 from moot.settings import AppSettings, Price
-from moot.store.operations import answered, cannot_take, fenced, id_taken, no_workflow, not_found, position_taken
-from moot.store.store import Store, Stored
+from moot.store.operations import (
+    answered,
+    cannot_delete,
+    cannot_enqueue,
+    cannot_take,
+    fenced,
+    id_taken,
+    no_workflow,
+    not_found,
+    position_taken,
+)
+from moot.store.store import Place, Store, Stored, Unfinished
 
 ENDED = {Status.STOPPED, Status.FINISHED, Status.FAILED}
 RUNNING = {Status.RUNNING, Status.STOPPING}
+UNFINISHED = {*RUNNING, Status.QUEUED, Status.WAITING}
 
 
 @dataclass(slots=True)
@@ -34,6 +45,9 @@ class _Kept:
     said: list[Said] = field(default_factory=list)
     rating: Rating | None = None
     workflow: Workflow | None = None
+    key: str | None = None
+    waiting_since: float | None = None
+    deleted: bool = False
 
 
 class MemoryStore:
@@ -43,7 +57,10 @@ class MemoryStore:
         self._now = now
         self._kept: dict[str, _Kept] = {}
 
-    async def create(self, record: Record) -> Record:
+    async def create(self, record: Record, key: str | None = None) -> Record:
+        for kept in self._kept.values():
+            if key is not None and kept.key == key:
+                return kept.record
         if record.id in self._kept:
             raise id_taken(record.id)
         new = Record(
@@ -56,7 +73,8 @@ class MemoryStore:
             self._now(),
             record.status,
         )
-        self._kept[record.id] = _Kept(new)
+        waiting_since = self._now() if record.status is Status.QUEUED else None
+        self._kept[record.id] = _Kept(new, key=key, waiting_since=waiting_since)
         return new
 
     async def load(self, debate_id: str) -> Stored:
@@ -65,9 +83,58 @@ class MemoryStore:
         failures = sorted(kept.failures, key=lambda failure: failure.at)
         return Stored(kept.record, tuple(turns), tuple(failures), kept.rating, kept.workflow)
 
-    async def list(self, *, limit: int, status: Status | None = None) -> tuple[Record, ...]:
-        records = (kept.record for kept in self._kept.values() if status in (None, kept.record.status))
-        return tuple(sorted(records, key=lambda record: (-record.created_at, record.id))[:limit])
+    async def list(
+        self,
+        *,
+        limit: int,
+        status: Status | None = None,
+        format: str | None = None,
+        words: str = "",
+        after: Place | None = None,
+    ) -> tuple[Record, ...]:
+        records = (
+            kept.record
+            for kept in self._kept.values()
+            if not kept.deleted
+            and status in (None, kept.record.status)
+            and format in (None, kept.record.format)
+            and words.casefold() in kept.record.topic.casefold()
+            and (after is None or _newest(kept.record) > _newest(after))
+        )
+        return tuple(sorted(records, key=_newest)[:limit])
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        found = [kept for kept in self._kept.values() if not kept.deleted and kept.record.status in UNFINISHED]
+        found.sort(key=lambda kept: (kept.waiting_since or 0, kept.record.created_at, kept.record.id))
+        return tuple(Unfinished(kept.record, kept.waiting_since, self._now()) for kept in found)
+
+    async def enqueue(self, debate_id: str) -> Record:
+        kept = self._find(debate_id)
+        record = kept.record
+        owned = self._owned(record)
+        if record.status is Status.QUEUED or (record.status is Status.RUNNING and owned):
+            return record
+        answered = any(said.position == len(kept.turns) for said in kept.said)
+        free = record.status in (Status.CREATED, Status.STOPPED, Status.FAILED, Status.RUNNING)
+        if not free and not (record.status is Status.WAITING and answered):
+            raise cannot_enqueue(record)
+        cleared = replace(record, stop_reason=None, error=None, finished_at=None, owner=None, lease_until=None)
+        kept.record = replace(cleared, status=Status.QUEUED)
+        kept.waiting_since = self._now()
+        return kept.record
+
+    async def delete(self, debate_id: str) -> None:
+        kept = self._kept.get(debate_id)
+        if kept is None:
+            raise not_found(debate_id)
+        if not kept.deleted and self._owned(kept.record):
+            raise cannot_delete(kept.record)
+        kept.deleted = True
+
+    async def restore(self, debate_id: str) -> Record:
+        if debate_id in self._kept:
+            self._kept[debate_id].deleted = False
+        return self._find(debate_id).record
 
     async def append(self, debate_id: str, turn: Turn) -> Control:
         kept = self._find_for(debate_id, turn.run, lambda status: status not in ENDED)
@@ -81,10 +148,11 @@ class MemoryStore:
         kept = self._find_for(debate_id, failure.run, lambda status: status not in ENDED)
         kept.failures.append(failure)
 
-    async def take(self, debate_id: str, owner: str, lease_seconds: float) -> Stored:
+    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
         kept, now = self._find(debate_id), self._now()
         record = kept.record
-        if record.status is Status.FINISHED or (record.lease_until is not None and record.lease_until >= now):
+        unfit = record.status is Status.FINISHED or (only_queued and record.status is not Status.QUEUED)
+        if unfit or self._owned(record):
             raise cannot_take(record, now)
         kept.record = replace(
             record,
@@ -114,6 +182,7 @@ class MemoryStore:
             owner=None,
             lease_until=None,
         )
+        kept.waiting_since = self._now() if ending.status in (Status.QUEUED, Status.WAITING) else None
 
     async def release(self, debate_id: str, run: int) -> bool:
         try:
@@ -130,8 +199,7 @@ class MemoryStore:
         record = kept.record
         if record.status in ENDED:
             return record
-        owned = record.lease_until is not None and record.lease_until >= self._now()
-        kept.record = replace(record, status=Status.STOPPING) if owned else self._stopped(record)
+        kept.record = replace(record, status=Status.STOPPING) if self._owned(record) else self._stopped(record)
         return kept.record
 
     async def ask_to_conclude(self, debate_id: str) -> Record:
@@ -183,9 +251,13 @@ class MemoryStore:
         """Nothing to let go of."""
 
     def _find(self, debate_id: str) -> _Kept:
-        if debate_id not in self._kept:
+        kept = self._kept.get(debate_id)
+        if kept is None or kept.deleted:
             raise not_found(debate_id)
-        return self._kept[debate_id]
+        return kept
+
+    def _owned(self, record: Record) -> bool:
+        return record.lease_until is not None and record.lease_until >= self._now()
 
     def _find_for(self, debate_id: str, run: int, allowed: Callable[[Status], bool]) -> _Kept:
         """The debate a run wants to write to."""
@@ -205,6 +277,10 @@ class MemoryStore:
             owner=None,
             lease_until=None,
         )
+
+
+def _newest(at: Record | Place) -> tuple[float, str]:
+    return (-at.created_at, at.id)
 
 
 class ScriptedModel:

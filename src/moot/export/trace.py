@@ -6,19 +6,83 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, TypedDict
 
 from moot.model import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage, span_seconds
 
 VERSION = 1
 
 
-def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -> JsonObject:
+class TemplateUsed(TypedDict):
+    name: str
+    title: str
+    score: float
+
+
+class RoundTrace(TypedDict):
+    round: int
+    positions: list[int]
+    duration_ms: int
+
+
+class TurnTrace(TypedDict):
+    position: int
+    seat: str
+    kind: str
+    round: int | None
+    content: str
+    data: JsonObject | None
+    usage: dict[str, Any]
+    model: str | None
+    marks: list[str]
+    started_at: str
+    finished_at: str
+    duration_ms: int
+
+
+class Timing(TypedDict):
+    """Milliseconds by phase; the turns outside the rounds are summed by kind (templates, verdict, synthesis, …)."""
+
+    total_ms: int
+    rounds_ms: list[int]
+    kinds_ms: dict[str, int]
+
+
+class Trace(TypedDict):
+    """Everything about one debate. `version` is raised when a field changes its meaning or goes."""
+
+    version: int
+    id: str
+    format: str
+    format_version: int
+    status: str
+    created_at: str
+    query: str
+    settings: JsonObject
+    templates_used: list[TemplateUsed]
+    rounds: list[RoundTrace]
+    turns: list[TurnTrace]
+    final_answer: str | None
+    total_rounds: int
+    early_stopped: bool
+    stop_reason: str | None
+    error: str | None
+    models: dict[str, str]
+    timing: Timing
+    usage: dict[str, Any]
+    quality_score: float | None
+    user_rating: int | None
+    auto_score: float | None
+    """Computed by the format's rule, never by a person."""
+    outcome: JsonObject | None
+
+
+def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -> Trace:
     rounds = sorted({turn.round for turn in turns if turn.round is not None})
     rounds_left = len(rounds) < _max_rounds(record)
     by_limit = record.stop_reason in Limits.model_fields
-    outcome = record.outcome or {}
-    whole: dict[str, Any] = {
+    outcome: dict[str, Any] = record.outcome or {}
+    return {
         "version": VERSION,
         "id": record.id,
         "format": record.format,
@@ -43,12 +107,11 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "auto_score": outcome.get("auto_score"),
         "outcome": record.outcome,
     }
-    return cast(JsonObject, whole)
 
 
-def _templates(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    found: Any = [each for turn in turns if turn.kind == "templates" for each in _listed(turn.data, "templates")]
-    return [{name: each.get(name) for name in ("name", "title", "score")} for each in found]
+def _templates(turns: Sequence[Turn]) -> list[TemplateUsed]:
+    found = [each for turn in turns if turn.kind == "templates" for each in _listed(turn.data, "templates")]
+    return [{"name": each["name"], "title": each["title"], "score": each["score"]} for each in found]
 
 
 def _embedding(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -65,7 +128,7 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-def turn_as_json(turn: Turn) -> dict[str, Any]:
+def turn_as_json(turn: Turn) -> TurnTrace:
     return {
         "position": turn.position,
         "seat": turn.seat,
@@ -82,13 +145,12 @@ def turn_as_json(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _round(number: int, turns: Sequence[Turn]) -> dict[str, Any]:
+def _round(number: int, turns: Sequence[Turn]) -> RoundTrace:
     own = [turn for turn in turns if turn.round == number]
     return {"round": number, "positions": [turn.position for turn in own], "duration_ms": _span_ms(own)}
 
 
-def _timing(turns: Sequence[Turn]) -> dict[str, Any]:
-    """Milliseconds by phase; the turns outside the rounds are summed by kind (verdict, synthesis, …)."""
+def _timing(turns: Sequence[Turn]) -> Timing:
     by_round: dict[int, list[Turn]] = defaultdict(list)
     by_kind: dict[str, list[Turn]] = defaultdict(list)
     for turn in turns:

@@ -18,6 +18,7 @@ from moot.store.sql import (
     debate_parameters,
     failure_from,
     failure_parameters,
+    pattern,
     rating_from,
     record_from,
     said_from,
@@ -26,7 +27,7 @@ from moot.store.sql import (
     turn_parameters,
     workflow_from,
 )
-from moot.store.store import Stored
+from moot.store.store import Place, Stored, Unfinished
 
 
 class Statement(NamedTuple):
@@ -42,12 +43,14 @@ T = TypeVar("T")
 Operation: TypeAlias = Generator[Statement, Sequence[Row], T]
 
 
-def create(record: Record) -> Operation[Record]:
+def create(record: Record, key: str | None) -> Operation[Record]:
     try:
-        (row,) = yield Statement("insert_debate", debate_parameters(record))
+        rows = yield Statement("insert_debate", {**debate_parameters(record), "idempotency_key": key})
     except AlreadyThere:
         raise id_taken(record.id) from None
-    return record_from(row)
+    if not rows:
+        rows = yield Statement("find_by_key", {"idempotency_key": key})
+    return record_from(rows[0])
 
 
 def load(debate_id: str) -> Operation[Stored]:
@@ -65,12 +68,45 @@ def load(debate_id: str) -> Operation[Stored]:
     )
 
 
-def list_debates(limit: int, status: Status | None) -> Operation[tuple[Record, ...]]:
-    if status is None:
-        rows = yield Statement("list_debates", {"limit": limit})
-    else:
-        rows = yield Statement("list_debates_by_status", {"limit": limit, "status": status.value})
+def list_debates(
+    limit: int, status: Status | None, format: str | None, words: str, after: Place | None
+) -> Operation[tuple[Record, ...]]:
+    parameters: Parameters = {
+        "limit": limit,
+        "status": status and status.value,
+        "format": format,
+        "pattern": pattern(words) if words else None,
+        "created_at": after and after.created_at,
+        "id": after and after.id,
+    }
+    rows = yield Statement("list_debates", parameters)
     return tuple(map(record_from, rows))
+
+
+def unfinished() -> Operation[tuple[Unfinished, ...]]:
+    rows = yield Statement("list_unfinished", {})
+    return tuple(Unfinished(record_from(row), row["waiting_since"], row["now"]) for row in rows)
+
+
+def enqueue(debate_id: str) -> Operation[Record]:
+    rows = yield Statement("enqueue", {"debate_id": debate_id})
+    if rows:
+        return record_from(rows[0])
+    record = yield from _find(debate_id)
+    if record.status not in (Status.QUEUED, Status.RUNNING):
+        raise cannot_enqueue(record)
+    return record
+
+
+def delete(debate_id: str) -> Operation[None]:
+    rows = yield Statement("delete", {"debate_id": debate_id})
+    if not rows and not (yield Statement("find_hidden", {"debate_id": debate_id})):
+        raise cannot_delete((yield from _find(debate_id)))
+
+
+def restore(debate_id: str) -> Operation[Record]:
+    rows = yield Statement("restore", {"debate_id": debate_id})
+    return record_from(rows[0]) if rows else (yield from _find(debate_id))
 
 
 def append(debate_id: str, turn: Turn) -> Operation[Control]:
@@ -89,8 +125,14 @@ def add_failure(debate_id: str, failure: Failure) -> Operation[None]:
         raise (yield from _why_fenced(debate_id, failure.run))
 
 
-def take(debate_id: str, owner: str, lease_seconds: float) -> Operation[Record]:
-    rows = yield Statement("take", {"debate_id": debate_id, "owner": owner, "lease_seconds": lease_seconds})
+def take(debate_id: str, owner: str, lease_seconds: float, only_queued: bool) -> Operation[Record]:
+    parameters: Parameters = {
+        "debate_id": debate_id,
+        "owner": owner,
+        "lease_seconds": lease_seconds,
+        "only_queued": only_queued,
+    }
+    rows = yield Statement("take", parameters)
     if rows:
         return record_from(rows[0])
     rows = yield Statement("find_debate", {"debate_id": debate_id})
@@ -228,9 +270,25 @@ def cannot_take(record: Record, now: float) -> MootError:
     """Why a debate cannot be taken now."""
     if record.status is Status.FINISHED:
         return WrongStatus(f"{record.id} is finished; there is nothing left to run")
-    left = max(0.0, (record.lease_until or now) - now)
+    if record.lease_until is None or record.lease_until < now:
+        return WrongStatus(f"{record.id} is {record.status}, not queued; start or resume it")
+    left = max(0.0, record.lease_until - now)
     owner = (record.owner or "another process").partition(" (")[0]
     return Busy(f"{record.id} is being run by {owner}, whose lease lasts {left:.0f} s more; stop it there or wait")
+
+
+def cannot_enqueue(record: Record) -> WrongStatus:
+    """Why a debate cannot go on now."""
+    reasons = {
+        Status.FINISHED: "there is nothing left to run",
+        Status.WAITING: "it goes on when the person it asks has replied",
+        Status.STOPPING: "wait until its step in progress has ended, then resume it",
+    }
+    return WrongStatus(f"{record.id} is {record.status}; {reasons[record.status]}")
+
+
+def cannot_delete(record: Record) -> WrongStatus:
+    return WrongStatus(f"{record.id} is {record.status}; stop it and wait for its step in progress, then delete it")
 
 
 def _find(debate_id: str) -> Operation[Record]:

@@ -15,7 +15,7 @@ from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store import operations
 from moot.store.operations import AlreadyThere, Operation
 from moot.store.sql import migrations, queries
-from moot.store.store import Stored
+from moot.store.store import Place, Stored, Unfinished
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -55,8 +55,8 @@ class PostgresStore:
         self._pool = pool
         self._place = place
 
-    async def create(self, record: Record) -> Record:
-        return await self._run(operations.create(record))
+    async def create(self, record: Record, key: str | None = None) -> Record:
+        return await self._run(operations.create(record, key))
 
     async def load(self, debate_id: str) -> Stored:
         with _clear_errors(self._place):
@@ -66,8 +66,28 @@ class PostgresStore:
             ):
                 return await _run(connection, operations.load(debate_id))
 
-    async def list(self, *, limit: int, status: Status | None = None) -> tuple[Record, ...]:
-        return await self._run(operations.list_debates(limit, status))
+    async def list(
+        self,
+        *,
+        limit: int,
+        status: Status | None = None,
+        format: str | None = None,
+        words: str = "",
+        after: Place | None = None,
+    ) -> tuple[Record, ...]:
+        return await self._run(operations.list_debates(limit, status, format, words, after))
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        return await self._run(operations.unfinished())
+
+    async def enqueue(self, debate_id: str) -> Record:
+        return await self._run(operations.enqueue(debate_id))
+
+    async def delete(self, debate_id: str) -> None:
+        await self._run(operations.delete(debate_id))
+
+    async def restore(self, debate_id: str) -> Record:
+        return await self._run(operations.restore(debate_id))
 
     async def append(self, debate_id: str, turn: Turn) -> Control:
         return await self._run(operations.append(debate_id, turn))
@@ -75,9 +95,9 @@ class PostgresStore:
     async def add_failure(self, debate_id: str, failure: Failure) -> None:
         await self._run(operations.add_failure(debate_id, failure))
 
-    async def take(self, debate_id: str, owner: str, lease_seconds: float) -> Stored:
+    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
         # From here on only this run can append, so its turns can be read afterwards.
-        record = await self._run(operations.take(debate_id, owner, lease_seconds))
+        record = await self._run(operations.take(debate_id, owner, lease_seconds, only_queued))
         return (await self.load(debate_id))._replace(record=record)
 
     async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:

@@ -3,18 +3,46 @@
 -- A debate has ended when it is stopped, finished or failed.
 
 -- name: insert_debate
-INSERT INTO debates (id, format, format_version, topic, settings, seats, created_at, status)
-VALUES (:id, :format, :format_version, :topic, :settings, :seats, moot_now(), :status)
+-- Nothing is inserted when a debate was made under the same key before.
+INSERT INTO debates (
+    id, format, format_version, topic, search_text, settings, seats, created_at, status, idempotency_key, waiting_since
+)
+VALUES (
+    :id, :format, :format_version, :topic, :search_text, :settings, :seats, moot_now(), :status, :idempotency_key,
+    CASE WHEN :status = 'queued' THEN moot_now() END
+)
+ON CONFLICT (idempotency_key) DO NOTHING
 RETURNING *;
 
+-- name: find_by_key
+SELECT * FROM debates WHERE idempotency_key = :idempotency_key;
+
 -- name: find_debate
-SELECT *, moot_now() AS now FROM debates WHERE id = :debate_id;
+SELECT *, moot_now() AS now FROM debates WHERE id = :debate_id AND deleted_at IS NULL;
+
+-- name: find_hidden
+SELECT * FROM debates WHERE id = :debate_id AND deleted_at IS NOT NULL;
 
 -- name: list_debates
-SELECT * FROM debates ORDER BY created_at DESC, id LIMIT :limit;
+-- Newest first; each condition holds when its parameter is NULL. `pattern` is for search_text, and the page begins
+-- after the debate that was created at `created_at` under `id`.
+SELECT * FROM debates
+WHERE deleted_at IS NULL
+    AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+    AND (CAST(:format AS TEXT) IS NULL OR format = :format)
+    AND (CAST(:pattern AS TEXT) IS NULL OR search_text LIKE :pattern ESCAPE '!')
+    AND (
+        CAST(:created_at AS DOUBLE PRECISION) IS NULL
+        OR created_at < :created_at
+        OR (created_at = :created_at AND id > :id)
+    )
+ORDER BY created_at DESC, id LIMIT :limit;
 
--- name: list_debates_by_status
-SELECT * FROM debates WHERE status = :status ORDER BY created_at DESC, id LIMIT :limit;
+-- name: list_unfinished
+-- Those that a process should look after, the longest waiting first.
+SELECT *, moot_now() AS now FROM debates
+WHERE deleted_at IS NULL AND status IN ('queued', 'running', 'stopping', 'waiting')
+ORDER BY waiting_since, created_at, id;
 
 -- name: list_turns
 SELECT * FROM turns WHERE debate_id = :debate_id ORDER BY position;
@@ -53,8 +81,33 @@ RETURNING id;
 UPDATE debates
 SET run = run + 1, status = 'running', owner = :owner, lease_until = moot_now() + :lease_seconds,
     stop_reason = NULL, error = NULL, finished_at = NULL
-WHERE id = :debate_id AND status <> 'finished' AND (lease_until IS NULL OR lease_until < moot_now())
+WHERE id = :debate_id AND deleted_at IS NULL AND status <> 'finished'
+    AND (lease_until IS NULL OR lease_until < moot_now()) AND (status = 'queued' OR NOT :only_queued)
 RETURNING *;
+
+-- name: enqueue
+-- What waits for a person goes on when it has been answered; what was running, when the run is over without having
+-- said so. count(*) is the position of the question.
+UPDATE debates
+SET status = 'queued', stop_reason = NULL, error = NULL, finished_at = NULL, waiting_since = moot_now(),
+    owner = NULL, lease_until = NULL
+WHERE id = :debate_id AND deleted_at IS NULL AND (lease_until IS NULL OR lease_until < moot_now()) AND (
+    status IN ('created', 'stopped', 'failed', 'running')
+    OR (status = 'waiting' AND EXISTS (
+        SELECT 1 FROM said
+        WHERE said.debate_id = debates.id
+            AND said.position = (SELECT count(*) FROM turns WHERE turns.debate_id = debates.id)
+    ))
+)
+RETURNING *;
+
+-- name: delete
+UPDATE debates SET deleted_at = moot_now()
+WHERE id = :debate_id AND deleted_at IS NULL AND (lease_until IS NULL OR lease_until < moot_now())
+RETURNING *;
+
+-- name: restore
+UPDATE debates SET deleted_at = NULL WHERE id = :debate_id AND deleted_at IS NOT NULL RETURNING *;
 
 -- name: heartbeat
 UPDATE debates
@@ -66,6 +119,7 @@ RETURNING id;
 UPDATE debates
 SET status = :status, stop_reason = :stop_reason, outcome = :outcome, error = :error,
     finished_at = CASE WHEN :status IN ('stopped', 'finished', 'failed') THEN moot_now() END,
+    waiting_since = CASE WHEN :status IN ('queued', 'waiting') THEN moot_now() END,
     owner = NULL, lease_until = NULL
 WHERE id = :debate_id AND run = :run AND status IN ('running', 'stopping')
 RETURNING id;
@@ -90,23 +144,26 @@ SET status = CASE WHEN lease_until >= clock.now THEN 'stopping' ELSE 'stopped' E
     owner = CASE WHEN lease_until >= clock.now THEN owner END,
     lease_until = CASE WHEN lease_until >= clock.now THEN lease_until END
 FROM (SELECT moot_now() AS now) AS clock
-WHERE id = :debate_id AND status NOT IN ('stopped', 'finished', 'failed')
+WHERE id = :debate_id AND deleted_at IS NULL AND status NOT IN ('stopped', 'finished', 'failed')
 RETURNING *;
 
 -- name: ask_to_conclude
-UPDATE debates SET concluding = TRUE WHERE id = :debate_id AND status <> 'finished' RETURNING *;
+UPDATE debates SET concluding = TRUE
+WHERE id = :debate_id AND deleted_at IS NULL AND status <> 'finished'
+RETURNING *;
 
 -- name: pause
 -- A person has not answered in time: nothing waits any more, and the debate can be resumed.
 UPDATE debates
 SET status = 'stopped', stop_reason = 'checkpoint_timeout', finished_at = moot_now()
-WHERE id = :debate_id AND status = 'waiting'
+WHERE id = :debate_id AND deleted_at IS NULL AND status = 'waiting'
 RETURNING *;
 
 -- name: insert_said
 -- One answer to a step: (debate_id, position) is unique.
 INSERT INTO said (debate_id, position, action, text, at)
-SELECT debates.id, :position, :action, :text, moot_now() FROM debates WHERE debates.id = :debate_id
+SELECT debates.id, :position, :action, :text, moot_now()
+FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
 RETURNING *;
 
 -- name: list_said
@@ -114,7 +171,8 @@ SELECT * FROM said WHERE debate_id = :debate_id ORDER BY id;
 
 -- name: insert_rating
 INSERT INTO ratings (debate_id, stars, comment, at)
-SELECT debates.id, :stars, :comment, moot_now() FROM debates WHERE debates.id = :debate_id
+SELECT debates.id, :stars, :comment, moot_now()
+FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
 RETURNING *;
 
 -- name: latest_rating
@@ -122,7 +180,8 @@ SELECT * FROM ratings WHERE debate_id = :debate_id ORDER BY id DESC LIMIT 1;
 
 -- name: insert_workflow
 INSERT INTO workflows (debate_id, id, title, body, created_at)
-SELECT debates.id, :id, :title, :body, moot_now() FROM debates WHERE debates.id = :debate_id
+SELECT debates.id, :id, :title, :body, moot_now()
+FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
 RETURNING *;
 
 -- name: find_workflow

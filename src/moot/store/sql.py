@@ -87,10 +87,16 @@ def debate_parameters(record: Record) -> Parameters:
         "format": record.format,
         "format_version": record.format_version,
         "topic": record.topic,
+        "search_text": record.topic.casefold(),
         "settings": to_json(record.settings),
         "seats": to_json(record.seats),
         "status": record.status.value,
     }
+
+
+def pattern(words: str) -> str:
+    """What `LIKE … ESCAPE '!'` finds these words with, as they stand and in any case."""
+    return "%" + re.sub("[!%_]", r"!\g<0>", words.casefold()) + "%"
 
 
 def turn_parameters(debate_id: str, turn: Turn) -> Parameters:

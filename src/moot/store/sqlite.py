@@ -23,12 +23,13 @@ from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store import operations
 from moot.store.operations import AlreadyThere, Operation
 from moot.store.sql import migrations, queries
-from moot.store.store import Stored
+from moot.store.store import Place, Stored, Unfinished
 
 T = TypeVar("T")
 
 BUSY_SECONDS = 60
 READERS = 2
+TAKEN = ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE")
 ADVICE = {
     "SQLITE_FULL": "the disk is full; free some space, then resume the debate",
     "SQLITE_IOERR": "the disk is full or failing; check it, then resume the debate",
@@ -53,14 +54,34 @@ class SqliteStore:
         self._idle: deque[sqlite3.Connection] = deque()
         self._closed = False
 
-    async def create(self, record: Record) -> Record:
-        return await self._write(operations.create(record))
+    async def create(self, record: Record, key: str | None = None) -> Record:
+        return await self._write(operations.create(record, key))
 
     async def load(self, debate_id: str) -> Stored:
         return await self._read(operations.load(debate_id))
 
-    async def list(self, *, limit: int, status: Status | None = None) -> tuple[Record, ...]:
-        return await self._read(operations.list_debates(limit, status))
+    async def list(
+        self,
+        *,
+        limit: int,
+        status: Status | None = None,
+        format: str | None = None,
+        words: str = "",
+        after: Place | None = None,
+    ) -> tuple[Record, ...]:
+        return await self._read(operations.list_debates(limit, status, format, words, after))
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        return await self._read(operations.unfinished())
+
+    async def enqueue(self, debate_id: str) -> Record:
+        return await self._write(operations.enqueue(debate_id))
+
+    async def delete(self, debate_id: str) -> None:
+        await self._write(operations.delete(debate_id))
+
+    async def restore(self, debate_id: str) -> Record:
+        return await self._write(operations.restore(debate_id))
 
     async def append(self, debate_id: str, turn: Turn) -> Control:
         return await self._write(operations.append(debate_id, turn))
@@ -68,9 +89,9 @@ class SqliteStore:
     async def add_failure(self, debate_id: str, failure: Failure) -> None:
         await self._write(operations.add_failure(debate_id, failure))
 
-    async def take(self, debate_id: str, owner: str, lease_seconds: float) -> Stored:
+    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
         # From here on only this run can append, so its turns can be read beside the writer.
-        record = await self._write(operations.take(debate_id, owner, lease_seconds))
+        record = await self._write(operations.take(debate_id, owner, lease_seconds, only_queued))
         return (await self.load(debate_id))._replace(record=record)
 
     async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:
@@ -235,7 +256,7 @@ def _run(connection: sqlite3.Connection, operation: Operation[T]) -> T:
             try:
                 rows = connection.execute(known[statement.query].sql, statement.parameters).fetchall()
             except sqlite3.IntegrityError as error:
-                if error.sqlite_errorname != "SQLITE_CONSTRAINT_PRIMARYKEY":
+                if error.sqlite_errorname not in TAKEN:
                     raise
                 statement = operation.throw(AlreadyThere())
             else:

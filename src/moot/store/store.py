@@ -18,25 +18,74 @@ class Stored(NamedTuple):
     workflow: Workflow | None = None
 
 
-class Store(TurnStore, Protocol):
-    """Every write is durable when it returns. All times are the database's clock, in seconds since 1970."""
+class Place(NamedTuple):
+    """Where a page of a list ended: at this debate."""
 
-    async def create(self, record: Record) -> Record:
-        """Store a new debate; its `created_at` becomes the database's time."""
+    created_at: float
+    id: str
+
+
+class Unfinished(NamedTuple):
+    """A debate that is queued, running, stopping or waiting; times by the database's clock, which says `now`."""
+
+    record: Record
+    waiting_since: float | None
+    now: float
+
+
+class Store(TurnStore, Protocol):
+    """Every write is durable when it returns. All times are the database's clock, in seconds since 1970.
+
+    A deleted debate is not found by anything but `restore`.
+    """
+
+    async def create(self, record: Record, key: str | None = None) -> Record:
+        """Store a new debate; its `created_at` becomes the database's time.
+
+        When one was created under the same key before, nothing is stored and that one is returned.
+        """
         ...
 
     async def load(self, debate_id: str) -> Stored:
         """Raises NotFound."""
         ...
 
-    async def list(self, *, limit: int, status: Status | None = None) -> tuple[Record, ...]:
-        """Newest first."""
+    async def list(
+        self,
+        *,
+        limit: int,
+        status: Status | None = None,
+        format: str | None = None,
+        words: str = "",
+        after: Place | None = None,
+    ) -> tuple[Record, ...]:
+        """Newest first; `words` stand in the topic, in any case, and the page begins after the place."""
         ...
 
-    async def take(self, debate_id: str, owner: str, lease_seconds: float) -> Stored:
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        """What a process should look after, the longest waiting first."""
+        ...
+
+    async def enqueue(self, debate_id: str) -> Record:
+        """Set a debate `queued` that is created, stopped, failed, or waiting with its answer there.
+
+        No change while it is queued or running. Raises WrongStatus, which says why, NotFound.
+        """
+        ...
+
+    async def delete(self, debate_id: str) -> None:
+        """Hide a debate; no change when it is hidden. Raises WrongStatus while a run owns it, NotFound."""
+        ...
+
+    async def restore(self, debate_id: str) -> Record:
+        """Undo `delete`; no change when the debate is not hidden. Raises NotFound."""
+        ...
+
+    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
         """Begin a run: raise the run number, own the debate, set it running.
 
-        Raises Busy while another run's lease lasts, WrongStatus when the debate is finished, NotFound.
+        Raises Busy while another run's lease lasts, WrongStatus when the debate is finished or not as `queued` as it
+        should be, NotFound.
         """
         ...
 

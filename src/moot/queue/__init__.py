@@ -1,0 +1,1 @@
+"""Who runs debates when nobody watches."""

@@ -1,0 +1,177 @@
+"""Debates as tasks of this process: a few at once, the others in their order, and timers for people who are late.
+
+The store knows all there is to know; what is kept here can be lost at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from functools import partial
+
+from moot.app import App
+from moot.engine import Sink
+from moot.errors import Fenced, MootError, WrongStatus
+from moot.events import Event, TurnFinished, TurnStarted
+from moot.model import Record, Status
+from moot.owner import is_dead, this_process
+from moot.store.store import Unfinished
+
+log = logging.getLogger(__name__)
+
+LEASE_MARGIN = 0.1
+"""A lease is looked at again so many seconds after it should have ended."""
+
+
+class EmbeddedQueue:
+    def __init__(self, app: App, sink: Sink, on_paused: Callable[[Record], None] = lambda record: None) -> None:
+        """`sink` gets the events of all runs, `on_paused` the debates that stop because nobody has answered."""
+        self._app = app
+        self._sink = sink
+        self._on_paused = on_paused
+        self._queued: dict[str, None] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._speaking: dict[str, set[int]] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._chores: set[asyncio.Task[None]] = set()
+        self._draining = False
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    @property
+    def queued(self) -> int:
+        return len(self._queued)
+
+    async def start(self) -> None:
+        for found in await self._app.store.unfinished():
+            await self._look_after(found)
+
+    async def enqueue(self, debate_id: str) -> Record:
+        record = await self._app.store.enqueue(debate_id)
+        if record.status is Status.QUEUED:
+            self._admit(debate_id)
+        return record
+
+    async def look_after(self, debate_id: str) -> None:
+        for found in await self._app.store.unfinished():
+            if found.record.id == debate_id:
+                await self._look_after(found)
+
+    async def drain(self, grace_seconds: float) -> None:
+        self._draining = True
+        for timer in self._timers.values():
+            timer.cancel()
+        for debate_id in list(self._running):
+            self._interrupt_between_steps(debate_id)
+        if running := list(self._running.values()):
+            await asyncio.wait(running, timeout=grace_seconds)
+        left = [*self._running.values(), *self._chores]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def _hear(self, event: Event) -> None:
+        """Hand an event on, and note which turns are being spoken."""
+        self._sink(event)
+        if isinstance(event, TurnStarted):
+            self._speaking[event.debate].add(event.position)
+        elif isinstance(event, TurnFinished):
+            self._speaking[event.debate].discard(event.position)
+            if self._draining:
+                self._interrupt_between_steps(event.debate)
+
+    def _interrupt_between_steps(self, debate_id: str) -> None:
+        if not self._speaking[debate_id]:
+            self._running[debate_id].cancel()
+
+    def _admit(self, debate_id: str) -> None:
+        self._forget_timer(debate_id)
+        self._queued[debate_id] = None
+        self._fill()
+
+    def _fill(self) -> None:
+        """Begin runs while there is room; a debate whose last run is just ending waits for that."""
+        for debate_id in [each for each in self._queued if each not in self._running]:
+            if self._draining or len(self._running) >= self._app.settings.max_running:
+                return
+            del self._queued[debate_id]
+            self._speaking[debate_id] = set()
+            self._running[debate_id] = asyncio.create_task(self._run(debate_id), name=debate_id)
+
+    async def _run(self, debate_id: str) -> None:
+        try:
+            ending = await self._app.run_queued(debate_id, self._hear)
+            if ending.status is Status.WAITING:
+                await self._wait_for_person(debate_id, 0.0)
+        except (WrongStatus, Fenced) as error:
+            log.info("%s is not run: %s", debate_id, error)
+        except MootError as error:
+            log.warning("%s is not run: %s", debate_id, error)
+        except Exception:  # one debate's failure must not end the server
+            log.exception("%s failed", debate_id)
+        finally:
+            del self._running[debate_id], self._speaking[debate_id]
+            self._fill()
+
+    async def _look_after(self, found: Unfinished) -> None:
+        record = found.record
+        if record.id in self._running:
+            return
+        try:
+            if record.status is Status.QUEUED:
+                self._admit(record.id)
+            elif record.status is Status.WAITING:
+                await self._wait_for_person(record.id, found.now - (found.waiting_since or found.now))
+            else:
+                await self._take_over(record, found.now)
+        except MootError as error:
+            log.warning("%s is left alone: %s", record.id, error)
+
+    async def _take_over(self, record: Record, now: float) -> None:
+        """Go on with what a dead process was running; what a living one holds is looked at when its lease ends."""
+        left = (record.lease_until or now) - now
+        mine = record.owner == this_process()  # the number of a dead process, given again
+        if left > 0 and not mine and not (record.owner and is_dead(record.owner)):
+            self._later(record.id, left + LEASE_MARGIN, partial(self.look_after, record.id))
+            return
+        await self._app.store.release(record.id, record.run)
+        if record.status is Status.RUNNING:
+            await self.enqueue(record.id)
+
+    async def _wait_for_person(self, debate_id: str, waited: float) -> None:
+        try:
+            await self.enqueue(debate_id)  # the answer may have come while the debate was about to wait for it
+        except WrongStatus:
+            question = await self._app.question(debate_id)
+            if question and question.timeout_seconds is not None:
+                self._later(debate_id, max(0.0, question.timeout_seconds - waited), partial(self._pause, debate_id))
+
+    async def _pause(self, debate_id: str) -> None:
+        record = await self._app.pause(debate_id)
+        if record.status is Status.STOPPED:
+            self._on_paused(record)
+
+    def _later(self, debate_id: str, seconds: float, do: Callable[[], Coroutine[None, None, None]]) -> None:
+        self._forget_timer(debate_id)
+        if not self._draining:
+            call = partial(self._do, debate_id, do)
+            self._timers[debate_id] = asyncio.get_running_loop().call_later(seconds, call)
+
+    def _do(self, debate_id: str, do: Callable[[], Coroutine[None, None, None]]) -> None:
+        del self._timers[debate_id]
+        chore = asyncio.create_task(self._tried(debate_id, do))
+        self._chores.add(chore)
+        chore.add_done_callback(self._chores.discard)
+
+    async def _tried(self, debate_id: str, do: Callable[[], Coroutine[None, None, None]]) -> None:
+        try:
+            await do()
+        except MootError as error:
+            log.warning("%s: %s", debate_id, error)
+
+    def _forget_timer(self, debate_id: str) -> None:
+        if timer := self._timers.pop(debate_id, None):
+            timer.cancel()

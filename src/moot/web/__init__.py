@@ -1,0 +1,1 @@
+"""Debates over HTTP: a JSON API and live events."""

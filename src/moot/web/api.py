@@ -1,0 +1,321 @@
+"""The JSON API: each route parses, calls the app, and shows what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Annotated, Any, Literal, Protocol
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+
+from moot.app import App
+from moot.errors import WrongStatus
+from moot.formats import find
+from moot.model import AnyFormat, Record, Status
+from moot.queue.queue import Queue
+from moot.web import retelling
+from moot.web.schemas import (
+    ChosenModel,
+    CreateDebate,
+    DebateList,
+    DebateView,
+    EstimateView,
+    Failed,
+    FormatList,
+    Health,
+    ModelList,
+    NewDebate,
+    NewRating,
+    PerspectiveList,
+    PerspectiveView,
+    ProviderView,
+    RatingView,
+    Reply,
+    TemplateList,
+    TemplateView,
+    WholeDebate,
+    WorkflowView,
+    cursor,
+    debate_view,
+    format_view,
+    place,
+    whole_debate,
+)
+from moot.web.security import refuse_addresses
+from moot.web.sse import EventStream, Hub
+
+MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Failed, "description": description}
+    for status, description in {
+        400: "something in the request cannot be used; the message says what, and what to do",
+        401: "the server wants its token",
+        403: "a page of another site sent this",
+        404: "there is no such thing",
+        409: "the debate's status does not allow this; the message says why",
+        413: "the body is too large",
+        415: "the body is not application/json",
+        421: "the server is not known under this name",
+        422: "the request does not fit its schema",
+        500: "something went wrong inside",
+        503: "the database cannot be used now",
+    }.items()
+}
+
+
+class Load(Protocol):
+    """How busy a queue is."""
+
+    @property
+    def running(self) -> int: ...
+    @property
+    def queued(self) -> int: ...
+
+
+class LoadedQueue(Queue, Load, Protocol): ...
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What the routes work with."""
+
+    app: App
+    queue: LoadedQueue
+    hub: Hub
+
+    def format_of(self, record: Record) -> AnyFormat:
+        return find(self.app.formats, record.format)
+
+    def view(self, record: Record) -> DebateView:
+        return debate_view(record, self.app.formats.get(record.format))
+
+
+def the_server(request: Request) -> Server:
+    server: Server = request.app.state.server
+    return server
+
+
+Serving = Annotated[Server, Depends(the_server)]
+DebateId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB- and 8 characters")]
+routes = APIRouter(prefix="/api", responses=PROBLEMS)
+
+
+@routes.post("/debates", status_code=201)
+async def create_debate(
+    body: CreateDebate,
+    server: Serving,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None, Header(min_length=1, max_length=200, description="who repeats it gets the same debate")
+    ] = None,
+) -> DebateView:
+    """Create a debate, and start it unless told otherwise."""
+    refuse_addresses(body.settings)
+    record = await server.app.create(body.format, body.topic, body.settings, queued=body.start, key=idempotency_key)
+    if record.status is Status.QUEUED:
+        record = await server.queue.enqueue(record.id)
+    response.headers["location"] = f"/api/debates/{record.id}"
+    return server.view(record)
+
+
+@routes.get("/debates")
+async def list_debates(
+    server: Serving,
+    status: Status | None = None,
+    format: str | None = None,
+    q: Annotated[str, Query(max_length=200, description="words of the topic")] = "",
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    cursor_: Annotated[str | None, Query(alias="cursor", description="next_cursor of the page before")] = None,
+) -> DebateList:
+    """Newest first."""
+    after = place(cursor_) if cursor_ else None
+    records = await server.app.list(limit + 1, status, format, q, after)
+    more = cursor(records[limit - 1]) if len(records) > limit else None
+    return DebateList(debates=[server.view(record) for record in records[:limit]], next_cursor=more)
+
+
+@routes.get("/debates/{debate_id}")
+async def show_debate(debate_id: DebateId, server: Serving) -> WholeDebate:
+    """A debate with its turns, outcome, usage, and the question it waits with."""
+    stored = await server.app.load(debate_id)
+    return whole_debate(stored, server.format_of(stored.record))
+
+
+@routes.delete("/debates/{debate_id}", status_code=204)
+async def delete_debate(debate_id: DebateId, server: Serving) -> None:
+    """Hide a debate; `restore` brings it back."""
+    await server.app.delete(debate_id)
+    server.hub.send_home(debate_id)
+
+
+@routes.post("/debates/{debate_id}/restore")
+async def restore_debate(debate_id: DebateId, server: Serving) -> DebateView:
+    """Undo a deletion."""
+    record = await server.app.restore(debate_id)
+    await server.queue.look_after(debate_id)
+    return server.view(record)
+
+
+@routes.post("/debates/{debate_id}/start", status_code=202)
+async def start_debate(debate_id: DebateId, server: Serving) -> DebateView:
+    """Run a debate, now or as soon as there is room."""
+    return server.view(await server.queue.enqueue(debate_id))
+
+
+@routes.post("/debates/{debate_id}/resume", status_code=202)
+async def resume_debate(debate_id: DebateId, server: Serving) -> DebateView:
+    """Go on with a debate that has stopped or failed."""
+    return server.view(await server.queue.enqueue(debate_id))
+
+
+@routes.post("/debates/{debate_id}/stop", status_code=202)
+async def stop_debate(debate_id: DebateId, server: Serving) -> DebateView:
+    """Let the step in progress end, then nothing more; it can be resumed."""
+    record = await server.app.stop(debate_id)
+    if record.status in (Status.FINISHED, Status.FAILED):
+        raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to stop")
+    if record.status is Status.STOPPED:
+        server.hub.tell_stopped(record)
+    return server.view(record)
+
+
+@routes.post("/debates/{debate_id}/conclude", status_code=202)
+async def conclude_debate(debate_id: DebateId, server: Serving) -> DebateView:
+    """Let the step in progress end, then the closing steps."""
+    record = (await server.app.load(debate_id)).record
+    if record.status in (Status.FINISHED, Status.CREATED):
+        raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to conclude")
+    asked = await server.app.question(debate_id)
+    if asked and "end" in asked.actions:
+        return await reply_to_debate(debate_id, Reply(action="end"), server)
+    return server.view(await _go_on(server, await server.app.conclude(debate_id)))
+
+
+@routes.post("/debates/{debate_id}/reply", status_code=202)
+async def reply_to_debate(debate_id: DebateId, body: Reply, server: Serving) -> DebateView:
+    """Answer what a debate asks, guide it at any time, or end its rounds."""
+    said = await server.app.reply(debate_id, body.action, body.text, body.position)
+    record = (await server.app.load(debate_id)).record
+    heard_later = said is not None and said.position is None
+    return server.view(record if heard_later else await _go_on(server, record))
+
+
+@routes.post("/debates/{debate_id}/rating")
+async def rate_debate(debate_id: DebateId, body: NewRating, server: Serving) -> RatingView:
+    """Rate the outcome; the latest rating counts."""
+    return RatingView.model_validate(await server.app.rate(debate_id, body.stars, body.comment))
+
+
+@routes.post("/debates/{debate_id}/workflow")
+async def make_workflow(debate_id: DebateId, server: Serving) -> WorkflowView:
+    """Make an issue of the outcome, once, and hand it to what is configured."""
+    return WorkflowView.model_validate(await server.app.make_workflow(debate_id))
+
+
+@routes.get(
+    "/debates/{debate_id}/events",
+    status_code=200,
+    response_class=EventStream,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def follow_debate(
+    debate_id: DebateId,
+    server: Serving,
+    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="the id of the last event seen")] = 0,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**63 - 1, description="counts more than `after`")] = None,
+    follow: Annotated[bool, Query(description="stay while the debate waits for a person")] = False,
+) -> EventStream:
+    """Server-sent events: what was missed, then what happens; ends after the terminal event."""
+    stored = await server.app.load(debate_id)
+    events = list(retelling.told(stored, server.format_of(stored.record)))
+    seen = after if last_event_id is None else last_event_id
+    return EventStream(server.hub, stored.record, events, seen, follow)
+
+
+@routes.get(
+    "/debates/{debate_id}/export",
+    response_class=Response,
+    responses={200: {"content": {media: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()}}},
+)
+async def export_debate(
+    debate_id: DebateId,
+    server: Serving,
+    style: Annotated[Literal["md", "json", "html"], Query(alias="as")] = "md",
+) -> Response:
+    """A debate as a document: the decision or the transcript, the whole trace, or a page of its own."""
+    text = await server.app.export(debate_id, style)
+    attachment = {"content-disposition": f'attachment; filename="{debate_id}.{style}"'}
+    return Response(text, media_type=MEDIA_TYPES[style], headers=attachment)
+
+
+@routes.get("/formats")
+async def list_formats(server: Serving) -> FormatList:
+    """The kinds of debate, each with its seats and the JSON schema of its settings."""
+    return FormatList(formats=[format_view(format) for format in server.app.formats.values()])
+
+
+@routes.get("/perspectives")
+async def list_perspectives(server: Serving) -> PerspectiveList:
+    """The perspectives a panel can be cast from."""
+    from moot.formats.panel.format import perspectives_of
+
+    known = perspectives_of(server.app.settings.formats.get("panel", {}))
+    return PerspectiveList(perspectives=[PerspectiveView.model_validate(each) for each in known])
+
+
+@routes.get("/templates")
+async def list_templates(server: Serving) -> TemplateList:
+    """The reasoning templates a critique chooses from."""
+    known = sorted(server.app.library.templates().values(), key=lambda template: template.name)
+    return TemplateList(templates=[TemplateView.model_validate(each) for each in known])
+
+
+@routes.get("/models")
+async def list_models(server: Serving) -> ModelList:
+    """Which models can be reached, and what each seat would use."""
+    app = server.app
+    providers = await asyncio.gather(*(_provider(app, name) for name in app.models.providers))
+    seats = [(format.name, seat) for format in app.formats.values() for seat in format.seats if seat.player == "model"]
+    chosen = [(format, seat.name, await app.choose_model(seat)) for format, seat in seats]
+    return ModelList(
+        providers=[*providers, ProviderView(name="local", state=app.models.local_state(), models=["smollm2"])],
+        seats=[ChosenModel(format=format, seat=seat, model=name, why=why) for format, seat, (name, why) in chosen],
+    )
+
+
+@routes.post("/estimate")
+async def estimate(body: NewDebate, server: Serving) -> EstimateView:
+    """What such a debate would cost, at most and typically; calls no model."""
+    refuse_addresses(body.settings)
+    most, typical = await server.app.estimate(body.format, body.topic, body.settings)
+    return EstimateView(most=most, typical=typical)
+
+
+@routes.get("/health")
+async def health(server: Serving) -> Health:
+    """Whether the server can work: 503 when its database cannot be used."""
+    await server.app.list(limit=1)
+    return Health(status="ok", version=version("moot"), running=server.queue.running, queued=server.queue.queued)
+
+
+async def _go_on(server: Server, record: Record) -> Record:
+    """Run a debate that nothing holds up any more; one that runs, or still waits, is left as it is."""
+    if record.status not in (Status.WAITING, Status.STOPPED, Status.FAILED):
+        return record
+    try:
+        return await server.queue.enqueue(record.id)
+    except WrongStatus:
+        return record
+
+
+async def _provider(app: App, name: str) -> ProviderView:
+    provider = app.models.providers[name]
+    if not app.models.configured(provider):
+        return ProviderView(name=name, state=f"set {provider.key_env}", models=[])
+    if not app.models.address(provider).partition("://")[2]:
+        return ProviderView(name=name, state="ready", models=[])  # a client of the program's own
+    found = await app.models.reachable(provider)
+    if found is None:
+        return ProviderView(name=name, state="not reachable, or its key is wrong", models=[])
+    return ProviderView(name=name, state="ready", models=list(found))

@@ -1,0 +1,161 @@
+"""The pen: a chart, its marks and words as SVG, and the scales they stand on.
+
+Colours, sizes and weights are the stylesheet's; whatever text comes here is escaped, and attributes hold only numbers
+and our own names. Everything is laid out for the letters of a narrow screen, which are the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from math import floor, log10
+from typing import Literal, NamedTuple, TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+from moot.screen import printable
+
+WIDTH = 360.0
+LETTER = 7.0
+"""The width of a letter, for telling whether words fit."""
+COLOURS = 6
+Anchor: TypeAlias = Literal["start", "middle", "end"]
+Points: TypeAlias = tuple[tuple[float, float], ...]
+
+# What marks the points of each series besides its colour; the first is a circle.
+SHAPES: tuple[Points, ...] = (
+    (),
+    ((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
+    ((0, -4.5), (4.5, 3.5), (-4.5, 3.5)),
+    ((0, -5), (5, 0), (0, 5), (-5, 0)),
+    ((-4.5, -3.5), (4.5, -3.5), (0, 4.5)),
+    ((-5, -2), (5, -2), (5, 2), (-5, 2)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture, and the same as a table: the first column names the row, the others hold numbers."""
+
+    title: str
+    svg: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class Scale(NamedTuple):
+    """From values to places; what lies beyond its ends is drawn at them."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        if self.high <= self.low:
+            return self.start
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+
+def chart(
+    name: str,
+    title: str,
+    description: str,
+    height: float,
+    marks: Iterable[str],
+    header: Iterable[str],
+    rows: Iterable[Iterable[str]],
+) -> Chart:
+    """The whole of it; `name` is unique on a page."""
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {_number(WIDTH)} {_number(height)}"'
+        f' role="img" aria-labelledby="chart-{name}-title chart-{name}-desc">',
+        f'<title id="chart-{name}-title">{_clean(title)}</title>',
+        f'<desc id="chart-{name}-desc">{_clean(description)}</desc>',
+        *marks,
+        "</svg>",
+    )
+    cells = tuple(tuple(map(_one_line, row)) for row in (header, *rows))
+    return Chart(title, "\n".join(svg), cells[0], cells[1:])
+
+
+def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line class="{kind}" {_numbers(x1=x1, y1=y1, x2=x2, y2=y2)}/>'
+
+
+def rect(kind: str, x: float, y: float, width: float, height: float, tip: str = "") -> str:
+    return _tipped("rect", f'class="{kind}" {_numbers(x=x, y=y, width=width, height=height)}', tip)
+
+
+def circle(kind: str, x: float, y: float, radius: float, tip: str = "") -> str:
+    return _tipped("circle", f'class="{kind}" {_numbers(cx=x, cy=y, r=radius)}', tip)
+
+
+def point(number: int, x: float, y: float, size: float = 1.0, tip: str = "") -> str:
+    """The mark of a series, which has its own colour and shape."""
+    kind = f"point {series_class(number)}"
+    shape = SHAPES[number % COLOURS]
+    if not shape:
+        return circle(kind, x, y, 4 * size, tip)
+    corners = " ".join(f"{_number(x + size * dx)},{_number(y + size * dy)}" for dx, dy in shape)
+    return _tipped("polygon", f'class="{kind}" points="{corners}"', tip)
+
+
+def path(kind: str, stretches: Iterable[Points]) -> str:
+    """One line through each stretch of points."""
+    drawn = (" L".join(f"{_number(x)},{_number(y)}" for x, y in stretch) for stretch in stretches)
+    return f'<path class="{kind}" d="{" ".join(f"M{stretch}" for stretch in drawn)}"/>'
+
+
+def words(kind: str, text: str, x: float, y: float, anchor: Anchor = "start", room: float = WIDTH) -> str:
+    """A line of text, cut to the room there is for it."""
+    return f'<text class="{kind}" {_numbers(x=x, y=y)} text-anchor="{anchor}">{_clean(fitting(text, room))}</text>'
+
+
+def series_class(number: int) -> str:
+    return f"series-{number % COLOURS + 1}"
+
+
+def fitting(text: str, room: float) -> str:
+    text, cells = _one_line(text), int(room / LETTER)
+    return text if cell_len(text) <= cells else f"{set_cell_size(text, max(0, cells - 1)).rstrip()}…"
+
+
+def width_of(text: str) -> float:
+    return cell_len(_one_line(text)) * LETTER
+
+
+def ticks(high: float, most: int = 6) -> tuple[float, ...]:
+    """Round values from 0 up to at most `high`."""
+    if high <= 0:
+        return (0.0,)
+    power = 10.0 ** floor(log10(high / most))
+    step = next(size * power for size in (1, 2, 5, 10, 20) if high / (size * power) <= most)
+    return tuple(number * step for number in range(floor(high / step + 1e-9) + 1))
+
+
+def plain(value: float) -> str:
+    """`7`, `7.5`, `0.25`: as short as it can be told."""
+    return f"{round(value, 2):g}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _clean(text: str) -> str:
+    return escape(_one_line(text))
+
+
+def _tipped(tag: str, attributes: str, tip: str) -> str:
+    return f"<{tag} {attributes}><title>{_clean(tip)}</title></{tag}>" if tip else f"<{tag} {attributes}/>"
+
+
+def _numbers(**values: float) -> str:
+    return " ".join(f'{name}="{_number(value)}"' for name, value in values.items())
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 1):g}"

@@ -1,0 +1,171 @@
+"""Values by round: a line for each series, named where it ends, with the threshold that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from moot.web.charts.drawing import (
+    WIDTH,
+    Chart,
+    Points,
+    Scale,
+    chart,
+    line,
+    path,
+    point,
+    series_class,
+    ticks,
+    width_of,
+    words,
+)
+
+LEFT, TOP, KEY = 42.0, 10.0, 20.0
+SHORTEST = 130.0
+"""The height of a plot with few series."""
+LABEL = 16.0
+"""The height of a name."""
+WIDEST_NAME = 150.0
+MOST_TICKS = 10
+
+
+class Series(NamedTuple):
+    name: str
+    values: Mapping[int, float]
+    """Round → value; a round may have none."""
+
+
+class Threshold(NamedTuple):
+    value: float
+    text: str
+
+
+class Axis(NamedTuple):
+    """From 0 to `high`, and how a value on it is told."""
+
+    high: float
+    told: Callable[[float], str]
+
+
+class Frame(NamedTuple):
+    x: Scale
+    y: Scale
+    rounds: tuple[int, ...]
+
+    @property
+    def right(self) -> float:
+        """Where the plot ends, as far from the last round as its other end from the first."""
+        return self.x.end + self.x.start - LEFT
+
+    @property
+    def size(self) -> float:
+        """How large points are: smaller where they are close."""
+        apart = (self.x.end - self.x.start) / max(1, len(self.rounds) - 1)
+        return min(1.0, max(0.4, apart / 10)) if self.rounds[1:] else 1.0
+
+    def place(self, series: Series, round: int) -> tuple[float, float]:
+        return self.x.at(self.rounds.index(round)), self.y.at(series.values[round])
+
+
+def lines(
+    name: str, title: str, given: Sequence[Series], axis: Axis, threshold: Threshold | None = None
+) -> Chart | None:
+    """None when no series has a value."""
+    shown = [series for series in given if series.values]
+    if not shown:
+        return None
+    frame = _frame(shown, axis, TOP + (KEY if threshold else 0))
+    marks = [*_grid(frame, axis), *(_threshold(frame, threshold) if threshold else ())]
+    marks += [mark for number, series in enumerate(shown) for mark in _series(frame, axis, number, series)]
+    marks += _names(frame, axis, shown)
+    description = "; ".join(_course(series, axis) for series in shown)
+    header = ("round", *(series.name for series in shown))
+    return chart(name, title, description, frame.y.start + 24, marks, header, _rows(frame, axis, shown))
+
+
+def _frame(shown: Sequence[Series], axis: Axis, top: float) -> Frame:
+    rounds = tuple(sorted({round for series in shown for round in series.values}))
+    names = min(WIDEST_NAME, max(width_of(_ending(series, axis)) for series in shown))
+    bottom = top + max(SHORTEST, LABEL * len(shown))
+    right = WIDTH - names - 22
+    ends = (LEFT + 6, right) if len(rounds) > 1 else ((LEFT + right) / 2,) * 2
+    return Frame(Scale(0, len(rounds) - 1, *ends), Scale(0, axis.high, bottom, top), rounds)
+
+
+def _grid(frame: Frame, axis: Axis) -> Iterator[str]:
+    for value in ticks(axis.high):
+        y = frame.y.at(value)
+        yield line("grid", LEFT, y, frame.right, y)
+        yield words("tick", axis.told(value), LEFT - 6, y + 4, "end")
+    yield words("tick", "round", LEFT - 6, frame.y.start + 19, "end")
+    every = -(-len(frame.rounds) // MOST_TICKS)
+    for at, round in list(enumerate(frame.rounds))[::every]:
+        yield words("tick", str(round), frame.x.at(at), frame.y.start + 19, "middle")
+
+
+def _threshold(frame: Frame, threshold: Threshold) -> Iterator[str]:
+    y = frame.y.at(threshold.value)
+    yield line("threshold", LEFT, y, frame.right, y)
+    yield line("threshold", LEFT, 8, LEFT + 24, 8)
+    yield words("key", threshold.text, LEFT + 30, 12)
+
+
+def _series(frame: Frame, axis: Axis, number: int, series: Series) -> Iterator[str]:
+    yield path(f"line {series_class(number)}", _stretches(frame, series))
+    for round in sorted(series.values):
+        tip = f"{series.name}, round {round}: {axis.told(series.values[round])}"
+        yield point(number, *frame.place(series, round), frame.size, tip)
+
+
+def _stretches(frame: Frame, series: Series) -> Iterator[Points]:
+    """The line is broken where a round has no value."""
+    stretch: list[tuple[float, float]] = []
+    for round in frame.rounds:
+        if round in series.values:
+            stretch.append(frame.place(series, round))
+        elif stretch:
+            yield tuple(stretch)
+            stretch = []
+    if stretch:
+        yield tuple(stretch)
+
+
+def _names(frame: Frame, axis: Axis, shown: Sequence[Series]) -> Iterator[str]:
+    ends = [frame.place(series, max(series.values))[1] for series in shown]
+    x = WIDTH - min(WIDEST_NAME, max(width_of(_ending(series, axis)) for series in shown))
+    for number, (series, y) in enumerate(zip(shown, _apart(ends, frame.y), strict=True)):
+        yield point(number, x - 8, y)
+        yield words("row-name", _ending(series, axis), x, y + 4, room=WIDEST_NAME)
+
+
+def _apart(wanted: Sequence[float], scale: Scale) -> list[float]:
+    """Places near the wanted ones, in their order, a label's height from each other and within the plot."""
+    order = sorted(range(len(wanted)), key=lambda at: (wanted[at], at))
+    placed = list(wanted)
+    lowest = scale.end
+    for at in order:
+        placed[at] = max(wanted[at], lowest)
+        lowest = placed[at] + LABEL
+    highest = scale.start
+    for at in reversed(order):
+        placed[at] = min(placed[at], highest)
+        highest = placed[at] - LABEL
+    return placed
+
+
+def _ending(series: Series, axis: Axis) -> str:
+    return f"{axis.told(series.values[max(series.values)])} {series.name}"
+
+
+def _course(series: Series, axis: Axis) -> str:
+    first, last = min(series.values), max(series.values)
+    begins = f"{series.name}: {axis.told(series.values[first])} in round {first}"
+    return begins if first == last else f"{begins}, {axis.told(series.values[last])} in round {last}"
+
+
+def _rows(frame: Frame, axis: Axis, shown: Sequence[Series]) -> tuple[tuple[str, ...], ...]:
+    return tuple((str(round), *(_cell(series, axis, round) for series in shown)) for round in frame.rounds)
+
+
+def _cell(series: Series, axis: Axis, round: int) -> str:
+    return axis.told(series.values[round]) if round in series.values else "–"

@@ -1,0 +1,246 @@
+"""The form of a new debate, made of what a format's settings declare; any format gets one, an installed one too.
+
+What is posted is compared with what was shown: only what somebody has changed becomes a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue, ValidationError
+
+from moot.errors import InvalidInput
+from moot.model import AnyFormat, JsonObject, Limits, Settings
+from moot.web.typed import (
+    Posted,
+    Schema,
+    Widget,
+    alternatives,
+    as_posted,
+    last,
+    read,
+    row_numbers,
+    rows_of,
+    schemas,
+    under,
+    widget_of,
+)
+
+Group: TypeAlias = Literal["first", "limits", "models", "more"]
+
+FIRST = ("stance_a", "idea", "perspectives", "checkpoints", "sources")
+"""What most people want to choose, in this order, in whichever format has it."""
+LEFT_OUT = {"custom_perspectives", "idea_key"}
+"""What another field of the form covers, or what only programs need."""
+LABELS = {
+    "max_rounds": "Rounds",
+    "max_runtime_seconds": "Seconds of speaking",
+    "max_total_output_tokens": "Output tokens",
+    "max_cost": "Cost",
+    "model": "Model of every seat",
+    "models": "Model by seat",
+    "temperatures": "Temperature by seat",
+    "max_tokens": "Tokens of one turn, by seat",
+    "stance_a": "Debater A argues",
+    "checkpoints": "Checkpoints",
+    "think": "Let models think first",
+    "trade_offs": "Gives up",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    value: str
+    label: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One field; `name` is what it is posted under, `value` what it shows."""
+
+    name: str
+    label: str
+    widget: Widget
+    group: Group = "more"
+    hint: str = ""
+    value: str = ""
+    fault: str = ""
+    options: tuple[Option, ...] = ()
+    chosen: tuple[str, ...] = ()
+    parts: tuple[FormField, ...] = ()
+    rows: tuple[tuple[FormField, ...], ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.name.replace(".", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a format, and what is wrong with what was posted."""
+
+    format: AnyFormat
+    fields: tuple[FormField, ...]
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    def group(self, group: Group) -> list[FormField]:
+        own = [each for each in self.fields if each.group == group]
+        order = {f"{self.format.name}.{name}": at for at, name in enumerate(FIRST)}
+        return sorted(own, key=lambda each: order.get(each.name, -1)) if group == "first" else own
+
+    def faulty(self, *groups: Group) -> bool:
+        return any(each.fault for each in self.fields if each.group in groups)
+
+
+def form(
+    format: AnyFormat,
+    configured: Mapping[str, JsonValue],
+    posted: Posted,
+    suggestions: Mapping[str, Sequence[Option]],
+    faults: Mapping[str, str] | None = None,
+) -> Form:
+    """The form as it was posted, or with the defaults where nothing was."""
+    shown = defaults(format, configured)
+    made = (
+        _made(format, name, schema, shown.get(name), posted, suggestions, (faults or {}).get(name, ""))
+        for name, schema in schemas(format.settings).items()
+        if name not in LEFT_OUT
+    )
+    return Form(format, tuple(made), faults or {})
+
+
+def settings(format: AnyFormat, configured: Mapping[str, JsonValue], posted: Posted) -> JsonObject:
+    """What was chosen other than it was shown. Raises InvalidFields that names each field at fault."""
+    shown = defaults(format, configured)
+    chosen: JsonObject = {}
+    faults: dict[str, str] = {}
+    for name, schema in schemas(format.settings).items():
+        full, widget = f"{format.name}.{name}", widget_of(name, schema)
+        if name in LEFT_OUT or not any(under(key, full) for key in posted):
+            continue
+        try:
+            value = read(widget, full, schema, posted)
+        except InvalidInput as error:
+            faults[name] = str(error)
+            continue
+        if value != read(widget, full, schema, as_posted(full, name, schema, shown.get(name))):
+            chosen[name] = value
+    _check(format, {**configured, **chosen}, faults)
+    return chosen
+
+
+class InvalidFields(InvalidInput):
+    """Settings that cannot be used; the faults by the name of their field, those of all together under ''."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        super().__init__("; ".join(f"{name}: {fault}" if name else fault for name, fault in faults.items()))
+        self.faults = faults
+
+
+def defaults(format: AnyFormat, configured: Mapping[str, JsonValue]) -> JsonObject:
+    """What every setting is unless somebody says otherwise."""
+    try:
+        return format.settings.model_validate(configured).model_dump(mode="json")
+    except ValidationError:  # the format needs something: then there is nothing to show
+        return dict(configured)
+
+
+def _check(format: AnyFormat, chosen: Mapping[str, JsonValue], faults: dict[str, str]) -> None:
+    try:
+        format.settings.model_validate(chosen)
+    except ValidationError as error:
+        for fault in error.errors():
+            name, *place = [str(part) for part in fault["loc"]] or [""]
+            where = ", ".join(part for part in map(_place, place) if part)
+            message = fault["msg"].removeprefix("Value error, ")
+            faults.setdefault(name, f"{where}: {message}" if where else message)
+    if faults:
+        raise InvalidFields(faults)
+
+
+def _place(part: str) -> str:
+    """A step on the way to a fault, as a reader counts; pydantic's names of types are left out."""
+    if part.isdecimal():
+        return f"number {int(part) + 1}"
+    return part.replace("_", " ") if part.replace("_", "").isalpha() and part.islower() and part not in _TYPES else ""
+
+
+_TYPES = {"int", "str", "float", "bool", "key"}
+
+
+# From a schema to a field
+
+
+def _group(format: AnyFormat, name: str) -> Group:
+    if name in FIRST or format.settings.model_fields[name].is_required():
+        return "first"
+    if name in Limits.model_fields:
+        return "limits"
+    return "models" if name in Settings.model_fields or name.startswith("model_") else "more"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def label(name: str) -> str:
+    return LABELS.get(name, name.replace("_", " ").capitalize())
+
+
+def _made(
+    format: AnyFormat,
+    name: str,
+    schema: Schema,
+    shown: JsonValue,
+    posted: Posted,
+    suggestions: Mapping[str, Sequence[Option]],
+    fault: str,
+) -> FormField:
+    full, widget = f"{format.name}.{name}", widget_of(name, schema)
+    given = posted if any(under(key, full) for key in posted) else as_posted(full, name, schema, shown)
+    return FormField(
+        full,
+        label(name),
+        widget,
+        _group(format, name),
+        _sentence(schema.get("description", "")),
+        last(given, full),
+        fault,
+        _options(schema, suggestions.get(name, ()), widget),
+        tuple(given.get(f"{full}.pick", ())),
+        tuple(_seat_fields(format, full, given)) if widget == "seats" else (),
+        tuple(_row_fields(full, rows_of(schema), given)) if widget in ("rows", "cast") else (),
+    )
+
+
+def _options(schema: Schema, suggested: Sequence[Option], widget: Widget) -> tuple[Option, ...]:
+    if widget == "cast":
+        number = alternatives(schema)[0]
+        counts = range(number.get("minimum", 1), number.get("maximum", 4) + 1)
+        return (*(Option(str(count), str(count)) for count in counts), *suggested)
+    values = next((each["enum"] for each in alternatives(schema) if "enum" in each), ())
+    return tuple(Option(str(value), str(value).replace("_", " ")) for value in values)
+
+
+def _seat_fields(format: AnyFormat, full: str, given: Posted) -> Iterator[FormField]:
+    for seat in format.seats:
+        if seat.player == "model":
+            name = f"{full}.{seat.name}"
+            yield FormField(name, seat.title, "line", value=last(given, name))
+
+
+def _row_fields(full: str, parts: Mapping[str, Schema], given: Posted) -> Iterator[tuple[FormField, ...]]:
+    """The rows that were filled, and an empty one."""
+    numbers = row_numbers(full, parts, given)
+    for number in [*numbers, max(numbers, default=-1) + 1]:
+        yield tuple(_part(f"{full}.{number}.{name}", name, schema, given) for name, schema in parts.items())
+
+
+def _part(full: str, name: str, schema: Schema, given: Posted) -> FormField:
+    usual = "" if schema.get("default") is None else str(schema["default"])
+    widget = widget_of(name, schema)
+    options = _options(schema, (), widget)
+    return FormField(full, label(name), widget, value=last(given, full, usual), options=options)

@@ -1,0 +1,177 @@
+"""What was told of a debate while somebody could listen: frames in the order of their ids, each encoded once.
+
+Knows no connection and no store; whoever has events of a debate, of this process or another, appends them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeAlias
+
+from moot.events import (
+    EVENTS_PER_RUN,
+    DebateFailed,
+    DebateFinished,
+    DebateStopped,
+    Event,
+    TurnChunk,
+    TurnFinished,
+    TurnStarted,
+    Waiting,
+    encode,
+)
+from moot.model import Record, Status
+from moot.web.retelling import placed
+
+MOST_KEPT = 4_000_000
+"""Bytes; beyond them the older half goes, and who needs that is told the stored turns instead."""
+
+Kind: TypeAlias = Literal["said", "told", "waiting", "end"]
+
+
+class Frame(NamedTuple):
+    """An event as it goes over the wire; `said` is what a finished turn makes superfluous."""
+
+    id: int
+    data: bytes
+    kind: Kind
+
+    @property
+    def run(self) -> int:
+        return self.id // EVENTS_PER_RUN
+
+
+class _Speaking(NamedTuple):
+    """A turn in progress."""
+
+    started: Frame
+    chunks: list[TurnChunk]
+
+
+class Missed(NamedTuple):
+    """What a reader has missed; `over` when there is nothing to wait for after it."""
+
+    frames: Sequence[Frame]
+    over: bool
+
+
+def frame(event: Event) -> Frame:
+    event = placed(event)
+    kind: Kind = "told"
+    if isinstance(event, TurnStarted | TurnChunk):
+        kind = "said"
+    elif isinstance(event, Waiting):
+        kind = "waiting"
+    elif isinstance(event, DebateFinished | DebateStopped | DebateFailed):
+        kind = "end"
+    data = b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), encode(event))
+    return Frame(event.id, data, kind)
+
+
+class Log:
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.dropped = 0
+        """How many frames from the beginning are not kept any more."""
+        self.written = 0
+        """Bytes of all frames there ever were."""
+        self._kept = 0
+        self._last_id = -1
+        self._speaking: dict[int, _Speaking] = {}
+        self._joined: tuple[int, int, bytes] = (0, 0, b"")
+
+    def append(self, event: Event) -> bool:
+        """False for what was told before."""
+        new = frame(event)
+        if new.id <= self._last_id:
+            return False
+        self._note(event, new)
+        self.frames.append(new)
+        self._last_id = new.id
+        self.written += len(new.data)
+        self._kept += len(new.data)
+        if self._kept > MOST_KEPT:
+            self._drop_older_half()
+        return True
+
+    @property
+    def end(self) -> int:
+        """The place behind the last frame."""
+        return self.dropped + len(self.frames)
+
+    @property
+    def over(self) -> bool:
+        return bool(self.frames) and self.frames[-1].kind in ("waiting", "end")
+
+    def joined(self, start: int) -> bytes:
+        """All bytes from a place on; most readers are at the same one."""
+        if self._joined[:2] != (start, self.end):
+            data = b"".join(frame.data for frame in self.frames[start - self.dropped :])
+            self._joined = (start, self.end, data)
+        return self._joined[2]
+
+    def missed(self, after: int, record: Record, stored: Iterable[Event], follow: bool) -> Missed:
+        """What a reader has missed who has seen all up to an id, the debate and its events being stored like this.
+
+        Who saw something of what is kept here gets all the rest; everyone else what lasts, and the text so far of
+        the turns in progress.
+        """
+        kept = [frame(event) for event in stored]
+        if self.frames and self.frames[-1].run > record.run:
+            kept = [each for each in kept if each.kind == "told"]  # it has gone on since it was read
+        if self.frames and after >= self.frames[0].id:
+            at = bisect_right(self.frames, after, key=lambda frame: frame.id)
+            frames = [*self.frames[at:], *(each for each in kept if each.id > max(after, self._last_id))]
+        else:
+            known = {each.id: each for each in (*kept, *self._lasting(record), *self._text_so_far())}
+            frames = [known[id] for id in sorted(known) if id > after]
+        current = [*kept[-1:], *self._lasting(record)[-1:]]
+        for number, each in enumerate(frames, 1):
+            if _ends(each, follow):
+                return Missed(frames[:number], over=True)
+        return Missed(frames, over=any(_ends(each, follow) for each in current))
+
+    def _lasting(self, record: Record) -> list[Frame]:
+        """What is worth telling later; of the endings only the one that the debate has not gone on from."""
+        lasting = [each for each in self.frames if each.kind == "told"]
+        if self.over:
+            last, gone_on = self.frames[-1], record.status in (Status.QUEUED, Status.CREATED)
+            if last.run > record.run or (last.run == record.run and not gone_on):
+                lasting.append(last)
+        return lasting
+
+    def _text_so_far(self) -> Iterator[Frame]:
+        """Each turn in progress from its start; chunks are put together where no other seat spoke in between."""
+        yield from (turn.started for turn in self._speaking.values())
+        chunks = heapq.merge(*(turn.chunks for turn in self._speaking.values()), key=lambda chunk: chunk.id)
+        for _, group in groupby(chunks, key=lambda chunk: chunk.position):
+            first, *others = group
+            text = first.text + "".join(chunk.text for chunk in others)
+            last = others[-1] if others else first
+            yield frame(replace(last, offset=first.offset, text=text))
+
+    def _note(self, event: Event, new: Frame) -> None:
+        if isinstance(event, TurnStarted):
+            self._speaking[event.position] = _Speaking(new, [])
+        elif isinstance(event, TurnChunk) and event.position in self._speaking:
+            self._speaking[event.position].chunks.append(event)
+        elif isinstance(event, TurnFinished):
+            self._speaking.pop(event.position, None)
+        elif new.kind in ("waiting", "end") or event.type == "debate_started":
+            self._speaking.clear()
+
+    def _drop_older_half(self) -> None:
+        number = 0
+        while self._kept > MOST_KEPT // 2 and number < len(self.frames) - 1:
+            self._kept -= len(self.frames[number].data)
+            number += 1
+        del self.frames[:number]
+        self.dropped += number
+
+
+def _ends(frame: Frame, follow: bool) -> bool:
+    return frame.kind == "end" or (frame.kind == "waiting" and not follow)

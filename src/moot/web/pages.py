@@ -1,0 +1,299 @@
+"""The pages for people: list, new debate, debate. Every one works without JavaScript; scripts only make them live.
+
+A handler reads what was posted, calls the app, and shows a page or redirects to one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+
+from moot import formats as known_formats
+from moot.app import LONGEST_TOPIC, check_topic
+from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
+from moot.export.trace import iso
+from moot.formats.panel.format import perspectives_of
+from moot.model import Action, Record, Status
+from moot.screen import printable
+from moot.web import api
+from moot.web.api import Server
+from moot.web.forms import Form, InvalidFields, Option, form, settings
+from moot.web.schemas import Reply, cursor, place
+from moot.web.security import refuse_addresses
+from moot.web.turns import ACTIONS
+from moot.web.typed import Posted, last
+from moot.web.views import STATUS_TEXTS, DebateView, cost_text, debate_view, list_row
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+
+PAGE_SIZE = 20
+MOST_DIGITS = 9
+HERE = Path(__file__).parent
+STATUS_OF = {NotFound: HTTPStatus.NOT_FOUND, WrongStatus: HTTPStatus.CONFLICT}
+
+Handler: TypeAlias = "Callable[[Request], Awaitable[Response]]"
+Act: TypeAlias = Callable[[str, Posted], Awaitable[object]]
+
+
+def add_pages(web: FastAPI, server: Server) -> None:
+    """Put the pages and what they load on a server."""
+    pages = Pages(server)
+    get, post = ["GET"], ["POST"]
+    routes: list[tuple[str, Handler, list[str]]] = [
+        ("/", pages.index, get),
+        ("/login", pages.login, get),
+        ("/new", pages.new, get),
+        ("/new", pages.create, post),
+        ("/debates/{id}", pages.debate, get),
+        ("/debates/{id}/parts", pages.parts, get),
+        *((f"/debates/{{id}}/{name}", partial(pages.act, act), post) for name, act in pages.acts.items()),
+        ("/debates/{id}/delete", pages.delete, post),
+    ]
+    web.router.routes.extend(Route(path, _shown(pages, do), methods=methods) for path, do, methods in routes)
+    web.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+
+
+class Pages:
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._app = server.app
+        self._templates = _templates()
+        self.acts: Mapping[str, Act] = {
+            "resume": self._resume,
+            "stop": self._stop,
+            "conclude": self._conclude,
+            "reply": self._reply,
+            "rating": self._rate,
+            "workflow": self._make_workflow,
+            "restore": self._restore,
+        }
+
+    async def index(self, request: Request) -> Response:
+        asked = {name: request.query_params.get(name, "") for name in ("q", "status", "format")}
+        status = Status(asked["status"]) if asked["status"] in set(Status) else None
+        page = request.query_params.get("cursor")
+        after = place(page) if page else None
+        found = await self._app.list(PAGE_SIZE + 1, status, asked["format"] or None, asked["q"], after)
+        shown = found[:PAGE_SIZE]
+        now = time.time()
+        rows = [
+            list_row(await self._app.load(record.id), self._app.formats.get(record.format), now) for record in shown
+        ]
+        return self._page(
+            "list.html",
+            rows=rows,
+            live=any(row.live for row in rows),
+            searching=any(asked.values()) or after is not None,
+            older=_link(asked, shown[-1]) if len(found) > PAGE_SIZE else "",
+            newer=_link(asked) if after else "",
+            statuses=list(STATUS_TEXTS.items()),
+            formats=list(self._app.formats),
+            deleted=request.query_params.get("deleted", ""),
+            here="list",
+            asked=asked,
+        )
+
+    async def login(self, request: Request) -> Response:
+        return self._page("login.html")
+
+    async def new(self, request: Request) -> Response:
+        chosen = request.query_params.get("format", next(iter(self._app.formats)))
+        return self._form(chosen, {"topic": [request.query_params.get("topic", "")]})
+
+    async def create(self, request: Request) -> Response:
+        posted = await _posted(request)
+        chosen, topic = last(posted, "format"), last(posted, "topic")
+        try:
+            format = known_formats.find(self._app.formats, chosen)
+            wanted = settings(format, self._app.settings.formats.get(chosen, {}), posted)
+            refuse_addresses(wanted)
+            if last(posted, "do") == "estimate":
+                return self._form(chosen, posted, estimate=await self._estimate(chosen, topic, wanted))
+            record = await self._app.create(chosen, topic, wanted, queued=True)
+        except MootError as error:
+            return self._form(chosen, posted, error)
+        await self._server.queue.enqueue(record.id)
+        return _to(f"/debates/{record.id}")
+
+    async def debate(self, request: Request) -> Response:
+        return await self._debate(request.path_params["id"])
+
+    async def parts(self, request: Request) -> Response:
+        """What changes on a debate's page while it goes on, and its turns from a position on."""
+        since = request.query_params.get("from", "0")
+        view = await self._view(request.path_params["id"])
+        number = int(since) if since.isdecimal() else 0
+        return self._page("refresh.html", since=number, **_about(view))
+
+    async def act(self, act: Act, request: Request) -> Response:
+        """Do what a button says, then show the debate; what goes wrong is told on its page."""
+        debate_id, posted = request.path_params["id"], await _posted(request)
+        try:
+            await act(debate_id, posted)
+        except NotFound:
+            raise
+        except MootError as error:
+            return await self._debate(debate_id, error, last(posted, "text"))
+        return _to(f"/debates/{debate_id}")
+
+    async def delete(self, request: Request) -> Response:
+        debate_id = request.path_params["id"]
+        await api.delete_debate(debate_id, self._server)
+        return _to(f"/?{urlencode({'deleted': debate_id})}")
+
+    def error(self, error: MootError) -> Response:
+        status = _status(error)
+        return self._page("error.html", status, title=status.phrase, message=str(error))
+
+    async def _resume(self, debate_id: str, posted: Posted) -> None:
+        await api.resume_debate(debate_id, self._server)
+
+    async def _stop(self, debate_id: str, posted: Posted) -> None:
+        await api.stop_debate(debate_id, self._server)
+
+    async def _conclude(self, debate_id: str, posted: Posted) -> None:
+        await api.conclude_debate(debate_id, self._server)
+
+    async def _reply(self, debate_id: str, posted: Posted) -> None:
+        action, text, position = (last(posted, name) for name in ("action", "text", "position"))
+        if action not in ACTIONS:
+            raise InvalidInput(f"{action!r} is no answer; choose one of: {', '.join(ACTIONS)}")
+        at = int(position) if position.isdecimal() and len(position) <= MOST_DIGITS else None
+        await api.reply_to_debate(debate_id, Reply(action=cast(Action, action), text=text, position=at), self._server)
+
+    async def _rate(self, debate_id: str, posted: Posted) -> None:
+        stars = last(posted, "stars")
+        if not stars.isdecimal():
+            raise InvalidInput("no stars are given: choose 1 to 5")
+        await self._app.rate(debate_id, int(stars), last(posted, "comment"))
+
+    async def _make_workflow(self, debate_id: str, posted: Posted) -> None:
+        await self._app.make_workflow(debate_id)
+
+    async def _restore(self, debate_id: str, posted: Posted) -> None:
+        await api.restore_debate(debate_id, self._server)
+
+    async def _view(self, debate_id: str) -> DebateView:
+        stored = await self._app.load(debate_id)
+        format = known_formats.find(self._app.formats, stored.record.format)
+        question = await self._app.question(debate_id)
+        return await asyncio.to_thread(debate_view, stored, format, question)  # a hundred turns take half a second
+
+    async def _debate(self, debate_id: str, error: MootError | None = None, typed: str = "") -> Response:
+        about = _about(await self._view(debate_id)) | {"typed": typed, "fault": str(error) if error else ""}
+        return self._page("debate.html", _status(error) if error else HTTPStatus.OK, **about)
+
+    async def _estimate(self, format: str, topic: str, wanted: Mapping[str, Any]) -> str:
+        most, typical = await self._app.estimate(format, topic, wanted)
+        tokens = (
+            f"about {typical.output_tokens:,} output tokens in {typical.calls} calls, at most {most.output_tokens:,}"
+        )
+        if most.cost is None:
+            return f"{tokens}; the price is unknown"
+        return f"{cost_text(typical)}, at most {cost_text(most)}; {tokens}"
+
+    def _form(self, chosen: str, posted: Posted, error: MootError | None = None, estimate: str = "") -> Response:
+        faults = dict(error.faults) if isinstance(error, InvalidFields) else {}
+        topic = last(posted, "topic")
+        topic_fault = str(error) if error and not faults and _topic_is_wrong(topic) else ""
+        general = "" if topic_fault or not error else faults.pop("", "") if faults else str(error)
+        return self._page(
+            "new.html",
+            HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK,
+            forms=[self._form_of(name, posted, faults if name == chosen else {}) for name in self._app.formats],
+            chosen=chosen,
+            topic=topic,
+            topic_fault=topic_fault,
+            fault=general or ("Look at the marked fields." if faults else ""),
+            estimate=estimate,
+            models=sorted({name for name in (self._app.settings.model, *self._app.settings.models.values()) if name}),
+            longest_topic=LONGEST_TOPIC,
+            here="new",
+        )
+
+    def _form_of(self, name: str, posted: Posted, faults: Mapping[str, str]) -> Form:
+        configured = self._app.settings.formats.get(name, {})
+        return form(self._app.formats[name], configured, posted, self._suggestions(), faults)
+
+    def _suggestions(self) -> Mapping[str, Sequence[Option]]:
+        """What can be picked for a field, by the field's name."""
+        known = perspectives_of(self._app.settings.formats.get("panel", {}))
+        return {"perspectives": [Option(each.name, each.name, ", ".join(each.priorities)) for each in known]}
+
+    def _page(self, template: str, status: int = HTTPStatus.OK, /, **about: Any) -> HTMLResponse:
+        return HTMLResponse(self._templates.get_template(template).render(about), status)
+
+
+def _templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader("moot.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Whatever is shown passes here: nothing that models or people wrote keeps its control characters.
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    templates.filters["clock"] = lambda at: datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
+    templates.filters["drawing"] = Markup  # our own drawings, whose text is escaped
+    templates.globals.update(version=version("moot"), here="")
+    return templates
+
+
+def _shown(pages: Pages, do: Handler) -> Handler:
+    """A handler whose errors people can read."""
+
+    async def show(request: Request) -> Response:
+        try:
+            return await do(request)
+        except MootError as error:
+            return pages.error(error)
+
+    return show
+
+
+def _about(view: DebateView) -> dict[str, Any]:
+    folded = view.outcome is not None and view.outcome.document is not None
+    return {"view": view, "created": iso(view.record.created_at), "folded": folded, "typed": "", "fault": ""}
+
+
+def _status(error: MootError) -> HTTPStatus:
+    return STATUS_OF.get(type(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+def _topic_is_wrong(topic: str) -> bool:
+    try:
+        check_topic(topic)
+    except InvalidInput:
+        return True
+    return False
+
+
+async def _posted(request: Request) -> Posted:
+    data = await request.form()
+    return {name: [str(value) for value in data.getlist(name)] for name in data}
+
+
+def _to(path: str) -> Response:
+    return RedirectResponse(path, HTTPStatus.SEE_OTHER)
+
+
+def _link(asked: Mapping[str, str], last_shown: Record | None = None) -> str:
+    at = {"cursor": cursor(last_shown)} if last_shown else {}
+    return f"/?{urlencode({name: value for name, value in {**asked, **at}.items() if value})}"

@@ -1,0 +1,243 @@
+"""Who may ask, from where, and how much: checked before anything else sees a request.
+
+Pure ASGI, so that streams pass through unbuffered. Every answer gets the headers that keep a browser from running or
+loading what it should not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import orjson
+from pydantic import JsonValue
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from moot.errors import InvalidInput
+from moot.llm.local import BUILT_IN_MODEL
+
+log = logging.getLogger(__name__)
+
+LARGEST_BODY = 256 * 1024
+LARGEST_DEBATE = 3 * 1024 * 1024
+"""A new debate may bring its sources along."""
+COOKIE = "moot_session"
+OPEN_PATHS = frozenset({"/api/health", "/login"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+
+
+class Refusal(NamedTuple):
+    status: int
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may use a server, and under which names it is called."""
+
+    hosts: frozenset[str] = LOOPBACK_NAMES
+    token: str | None = None
+
+    @property
+    def session(self) -> str:
+        """What the cookie of somebody who has shown the token holds."""
+        return hmac.new((self.token or "").encode(), b"moot session", hashlib.sha256).hexdigest()
+
+    def knows(self, token: str) -> bool:
+        return self.token is None or hmac.compare_digest(token.encode(), self.token.encode())
+
+
+def access(host: str, token: str | None, allowed_hosts: Iterable[str]) -> Access:
+    """Raises InvalidInput for a server that would be open to others."""
+    if not token and not is_loopback(host):
+        raise InvalidInput(
+            f"listening on {host} lets others in: set MOOT_TOKEN to a long random text they must know, "
+            "or listen on 127.0.0.1"
+        )
+    return Access(LOOPBACK_NAMES | {host.lower()} | {name.lower() for name in allowed_hosts}, token or None)
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def refuse_addresses(settings: Mapping[str, JsonValue]) -> None:
+    """Where models are is the owner's to say, in the configuration; a request may only name those known there."""
+    for name, value in settings.items():
+        if name.startswith("model"):
+            for model in value.values() if isinstance(value, dict) else [value]:
+                if isinstance(model, str) and _is_address(model):
+                    raise InvalidInput(f"{name}: {model!r} is an address; name a model, PROVIDER:MODEL, instead")
+
+
+def _is_address(model: str) -> bool:
+    name = model.strip().lower()
+    return "://" in name or (name.startswith("local:") and name != BUILT_IN_MODEL)
+
+
+class Guard:
+    """Refuses what must not be answered, and keeps what goes wrong inside from the outside."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        headers = Headers(scope=scope)
+        if refusal := self._refusal(scope, headers):
+            await answer.refuse(refusal)
+            return
+        body = await _body(receive, headers, _largest(scope)) if scope["method"] not in SAFE_METHODS else b""
+        if body is None:
+            await answer.refuse(Refusal(413, "too_large", f"the body is over {_largest(scope) // 1024} kB; send less"))
+        elif body and _is_api(scope) and not _is_json(headers):
+            await answer.refuse(Refusal(415, "not_json", "send the body as application/json"))
+        else:
+            replay = _Replay(body, receive) if scope["method"] not in SAFE_METHODS else receive
+            await self._answer(scope, replay, answer)
+
+    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:  # the server must survive one request's failure
+            log.exception("%s %r failed", scope["method"], scope["path"])
+            if answer.begun:
+                raise
+            what = f"something went wrong inside ({type(error).__name__}); the server's log tells more"
+            await answer.refuse(Refusal(500, "internal_error", what))
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1:
+            return Refusal(400, "bad_host", "send exactly one Host header")
+        if _name(hosts[0]) not in self._access.hosts:
+            return Refusal(421, "unknown_host", "this server has another name; add this one to MOOT_ALLOWED_HOSTS")
+        if scope["method"] not in SAFE_METHODS and _is_foreign(hosts[0], headers):
+            return Refusal(403, "cross_site", "requests from other sites are refused")
+        if not self._may_enter(scope, headers):
+            return Refusal(401, "unauthorized", "send the header Authorization: Bearer TOKEN, or log in")
+        return None
+
+    def _may_enter(self, scope: Scope, headers: Headers) -> bool:
+        if self._access.token is None or scope["path"] in OPEN_PATHS:
+            return True
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self._access.knows(token.strip()):
+            return True
+        return hmac.compare_digest(_cookie(headers).encode(), self._access.session.encode())
+
+
+class _Answer:
+    """Sends a response on, with the headers every response has."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            message["headers"] = [*message.get("headers", ()), *HEADERS]
+        await self._send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        if refusal.status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if refusal.status == 413:
+            headers.append((b"connection", b"close"))  # the rest of the body is not read
+        await self({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await self({"type": "http.response.body", "body": body})
+
+
+class _Replay:
+    """Hands on a body that has been read, then whatever comes."""
+
+    def __init__(self, body: bytes, receive: Receive) -> None:
+        self._body: bytes | None = body
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        if self._body is None:
+            return await self._receive()
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
+async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | None:
+    """The whole body; None when it is too large."""
+    length = headers.get("content-length", "0")
+    if length.isdigit() and int(length) > largest:
+        return None
+    parts: list[bytes] = []
+    size = 0
+    while size <= largest:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if not message.get("more_body"):
+            return b"".join(parts) if size <= largest else None
+    return None
+
+
+def _largest(scope: Scope) -> int:
+    return LARGEST_DEBATE if scope["path"] == "/api/debates" else LARGEST_BODY
+
+
+def _is_api(scope: Scope) -> bool:
+    return bool(scope["path"].startswith("/api/"))
+
+
+def _is_json(headers: Headers) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+
+
+def _is_foreign(host: str, headers: Headers) -> bool:
+    """Whether a browser says that another site's page sends this."""
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return True
+    origin = headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without the port."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        cookies = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return ""
+    return cookies[COOKIE].value if COOKIE in cookies else ""

@@ -1,0 +1,203 @@
+"""The server: the API and whatever pages there are behind one guard, with the queue working beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from types import FrameType
+from typing import Annotated
+
+import uvicorn
+from fastapi import FastAPI, Form, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+
+from moot.app import App, build
+from moot.errors import (
+    Busy,
+    DebateEnded,
+    Fenced,
+    InvalidInput,
+    ModelError,
+    MootError,
+    NotFound,
+    ScriptChanged,
+    StoreError,
+    WrongStatus,
+)
+from moot.queue.embedded import EmbeddedQueue
+from moot.screen import printable
+from moot.settings import AppSettings
+from moot.web.api import LoadedQueue, Server, routes
+from moot.web.pages import add_pages
+from moot.web.security import COOKIE, Access, Guard, access
+from moot.web.sse import Hub
+
+STATUSES: dict[type[MootError], int] = {
+    InvalidInput: 400,
+    NotFound: 404,
+    WrongStatus: 409,
+    Busy: 409,
+    Fenced: 409,
+    ScriptChanged: 409,
+    DebateEnded: 409,
+    ModelError: 502,
+    StoreError: 503,
+}
+CODES = {404: "not_found", 405: "method_not_allowed"}
+SECONDS_FOR_REQUESTS = 3
+"""What requests in progress get when the server ends; event streams end at once."""
+
+
+def build_app(app: App, queue: LoadedQueue, hub: Hub, who: Access | None = None) -> FastAPI:
+    """The web application; its lifespan starts the queue and drains it."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await queue.start()
+        yield
+        hub.close()
+        await queue.drain(app.settings.grace_seconds)
+
+    who = who or Access()
+    web = FastAPI(
+        title="moot",
+        summary="Debates between language models.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    web.state.server = Server(app, queue, hub)
+    web.state.access = who
+    web.include_router(routes)
+    web.add_api_route("/login", log_in, methods=["POST"], include_in_schema=False)
+    web.add_exception_handler(MootError, _moot_error)
+    web.add_exception_handler(RequestValidationError, _invalid_request)
+    web.add_exception_handler(HTTPException, _http_error)
+    web.add_middleware(Guard, access=who)
+    return web
+
+
+async def log_in(request: Request, token: Annotated[str, Form()]) -> RedirectResponse:
+    """Exchange the token for a cookie, for browsers."""
+    who: Access = request.app.state.access
+    if not who.knows(token):
+        raise HTTPException(401, "this is not the server's token")
+    response = RedirectResponse("/", status_code=303)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, who.session, httponly=True, samesite="strict", secure=secure)
+    return response
+
+
+async def serve(
+    settings: AppSettings,
+    host: str | None = None,
+    port: int | None = None,
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; the second one ends the process at once. `ready` is told the address."""
+    host, port = host or settings.host, settings.port if port is None else port
+    token = settings.token.get_secret_value() if settings.token else None
+    who = access(host, token, settings.allowed_hosts)
+    _log_plainly()
+    with listening(host, port) as listener:
+        async with build(settings) as app:
+            hub = Hub()
+            queue = EmbeddedQueue(app, hub.emit, hub.tell_stopped)
+            web = build_app(app, queue, hub, who)
+            add_pages(web, web.state.server)
+            server = Uvicorn(web, hub.close)
+            address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+            server.ready = lambda: ready(address)
+            await server.serve([listener])
+
+
+class Uvicorn(uvicorn.Server):
+    """uvicorn, which by itself would wait for open event streams for ever when it is to end."""
+
+    def __init__(self, web: FastAPI, end_streams: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            web,
+            loop="none",
+            lifespan="on",
+            ws="none",
+            log_config=None,
+            log_level=logging.CRITICAL,  # the guard logs what goes wrong
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=SECONDS_FOR_REQUESTS,
+        )
+        super().__init__(config)
+        self.ready: Callable[[], None] = lambda: None
+        self._end_streams = end_streams
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        self.ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            os._exit(128 + sig)  # whatever was being done is done again at the next start
+        self.should_exit = True
+        if self._loop:
+            self._loop.call_soon_threadsafe(self._end_streams)
+
+
+class Plain(logging.Formatter):
+    """Another formatter's lines without characters that would steer a terminal."""
+
+    def __init__(self, inner: logging.Formatter | None) -> None:
+        super().__init__()
+        self._inner = inner or logging.Formatter()
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(self._inner.format(record))
+
+
+def _log_plainly() -> None:
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(Plain(handler.formatter))
+
+
+def listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small pieces without delay only where the protocol is named.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # elsewhere it would let two servers have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        return listener
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from None
+
+
+async def _moot_error(request: Request, error: Exception) -> JSONResponse:
+    status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
+    return _problem(status, getattr(error, "code", MootError.code), str(error))
+
+
+async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    faults = (f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in found)
+    return _problem(422, InvalidInput.code, "; ".join(faults))
+
+
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
+    status, detail, headers = 500, "", None
+    if isinstance(error, HTTPException):
+        status, detail, headers = error.status_code, error.detail, error.headers
+    return _problem(status, CODES.get(status, "http_error"), detail, headers)
+
+
+def _problem(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)

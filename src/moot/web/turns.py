@@ -1,0 +1,132 @@
+"""The turns of a debate as a page shows them: rendered, round by round, with who spoke beside whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from moot.events import TurnFinished
+from moot.model import Action, AnyFormat, Turn
+from moot.tables import reason_text, short_model
+from moot.terminal import is_speech, title_of
+from moot.web.markdown import speech
+
+COLOURS = 6
+LONGEST_LINE = 160
+ACTIONS: Mapping[Action, str] = {
+    "continue": "Continue",
+    "guide": "Add guidance",
+    "end": "End & synthesize",
+    "answer": "Answer",
+    "approve": "Approve",
+    "reject": "Reject",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    position: int
+    seat: str
+    title: str
+    colour: int
+    kind: str
+    round: int | None
+    spoken: bool
+    """Whether it is shown as a speech; others are a line between two."""
+    html: Markup
+    line: str
+    notes: tuple[str, ...]
+    marks: tuple[str, ...]
+    model: str
+    tokens: int
+    seconds: float
+    chair: bool
+    """Whether it is by somebody who leads or judges, and does not argue."""
+    beside: bool
+    """Whether it ran at the same time as another one of its kind and round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    round: int | None
+    title: str
+    turns: tuple[TurnView, ...]
+
+
+def turn_views(events: Sequence[TurnFinished], turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnView]:
+    colours, chairs = colours_of(format), chairs_of(format)
+    for event, turn in zip(events, turns, strict=True):
+        html = speech(turn.content)
+        spoken = is_speech(format, event) and bool(event.content or event.marks)
+        yield TurnView(
+            position=turn.position,
+            seat=turn.seat,
+            title=title_of(event),
+            colour=colours.get(turn.seat, 0),
+            kind=turn.kind,
+            round=turn.round,
+            spoken=spoken,
+            html=html,
+            line=in_a_line(html.striptags()) if spoken else _aside(event),
+            notes=event.notes,
+            marks=turn.marks,
+            model=short_model(turn.model or ""),
+            tokens=turn.usage.output_tokens,
+            seconds=turn.duration_ms / 1000,
+            chair=turn.seat in chairs,
+            beside=any(_overlap(turn, other) for other in turns),
+        )
+
+
+def sections(turns: Iterable[TurnView]) -> Iterator[Section]:
+    """Round by round; a turn of no round belongs to the one before it, unless no round comes after."""
+    by_round: dict[int, list[TurnView]] = {}
+    rest = list(turns)
+    last = max((at for at, turn in enumerate(rest) if turn.round is not None), default=-1)
+    current = 0
+    for at, turn in enumerate(rest):
+        if turn.colour:  # what a person or the clock says belongs to where it was said
+            current = turn.round or (-1 if at > last else current)
+        by_round.setdefault(turn.round or current, []).append(turn)
+    for key, own in by_round.items():
+        title = f"Round {key}" if key > 0 else "Closing" if last >= 0 and key < 0 else "Opening"
+        yield Section(key if key > 0 else None, title, tuple(own))
+
+
+def _aside(event: TurnFinished) -> str:
+    """What happened between two speeches."""
+    action = (event.data or {}).get("action")
+    if event.seat == "human" and not event.content and action in ACTIONS:
+        return f"You: {ACTIONS[action].lower()}"  # type: ignore[index]
+    return reason_text(event.content) if event.content else f"{title_of(event)}: {event.kind}"
+
+
+def _overlap(one: Turn, other: Turn) -> bool:
+    return (
+        one.position != other.position
+        and (one.kind, one.round) == (other.kind, other.round)
+        and one.started_at < other.finished_at
+        and other.started_at < one.finished_at
+    )
+
+
+def colours_of(format: AnyFormat) -> dict[str, int]:
+    """Seat → a number from 1; a person and the library have 0, which is no colour."""
+    names = [seat.name for seat in format.seats if seat.player == "model"]
+    return {name: at % COLOURS + 1 for at, name in enumerate(names)}
+
+
+def chairs_of(format: AnyFormat) -> set[str]:
+    """The seats outside the largest group; where every seat is a group of its own, all of them argue."""
+    seats = [seat for seat in format.seats if seat.player == "model"]
+    sizes = Counter(seat.group for seat in seats)
+    largest, size = max(sizes.items(), key=lambda each: each[1], default=("", 0))
+    return {seat.name for seat in seats if size > 1 and seat.group != largest}
+
+
+def in_a_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1].rstrip()}…"

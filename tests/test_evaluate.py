@@ -1,0 +1,326 @@
+"""`moot evaluate`, in real processes against a scripted model: reports, rankings, comparisons and broken input."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_server import ModelServer
+from moot.cli import cli
+from program import Ran, finish, run, started
+from replies import JUDGED, answers, asked, kind_of
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "ideas"
+ID = re.compile(r"DEB-[a-z0-9]{8}")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer(answers).running() as server:
+        yield server
+
+
+@pytest.fixture
+def ideas() -> Path:
+    shutil.copytree(EXAMPLES, "ideas")
+    return Path("ideas")
+
+
+def evaluate(server: ModelServer, *arguments: object) -> Ran:
+    return run("evaluate", *map(str, arguments), "--model", server.model)
+
+
+def both(ideas: Path) -> list[Path]:
+    return [ideas / "second-hearing", ideas / "balcony-solar"]
+
+
+def report(folder: Path) -> str:
+    text = (folder / "analysis" / "debate.md").read_text()
+    return DATE.sub("DATE", ID.sub("DEB-ID", text), count=1)
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^## .*$", text, re.MULTILINE)
+
+
+def kinds(server: ModelServer) -> list[str]:
+    return sorted(kind_of(request) or "answer" for request in server.requests)
+
+
+SCORES = """\
+# Evaluation: Second Hearing: refurbished hearing aids, fitted at the pharmacy
+
+DATE · DEB-ID · mock
+
+**6.0 → 6.0 overall; problem +1.2, solution −1.1, market 0.0**
+
+Of 3 topics the advocate won 1 and the challenger 1. Overall the idea stays at 6.0. What moved it most was Problem \
+validity (+1.2): On Problem validity both sides were heard.
+
+## Scores
+
+|  | before | after | difference |
+| --- | --- | --- | --- |
+| problem | ██████░░░░ 6.0 | ███████░░░ 7.2 | +1.2 |
+| solution | ███████░░░ 7.0 | ██████░░░░ 5.9 | −1.1 |
+| market | █████░░░░░ 5.0 | █████░░░░░ 5.0 | 0.0 |
+| overall | ██████░░░░ 6.0 | ██████░░░░ 6.0 | 0.0 |
+
+- **problem**: Problem validity: the advocate wins, 8 : 5, confidence high: +1.2
+- **solution**: Solution fit: the challenger wins, 4 : 8, confidence medium: −1.1
+- **market**: Market opportunity: a draw, 6 : 6, so nothing moved
+
+"""
+
+
+def test_an_idea_is_scored_argued_and_judged_and_the_report_lies_beside_it(server: ModelServer, ideas: Path) -> None:
+    folder = ideas / "second-hearing"
+    ran = evaluate(server, folder)
+    assert (ran.code, ran.err) == (0, "")
+    text = report(folder)
+    assert text[: len(SCORES)] == SCORES
+    assert headings(text) == [
+        "## Scores",
+        "## 1. Problem validity: the advocate wins, 8 : 5",
+        "## 2. Solution fit: the challenger wins, 4 : 8",
+        "## 3. Market opportunity: a draw, 6 : 6",
+        "## What to keep in mind",
+        "## Transcript",
+    ]
+    assert ran.out.endswith(f"\nsecond-hearing: {folder}/analysis/debate.md\n")
+    assert kinds(server) == [*["answer"] * 6, *["arguments"] * 6, *["judgment"] * 3, "redteam", "scores"]
+
+
+def test_an_evaluation_and_challenges_that_lie_beside_the_idea_are_argued_from(
+    server: ModelServer, ideas: Path
+) -> None:
+    assert evaluate(server, ideas / "balcony-solar").code == 0
+    assert kinds(server) == [*["answer"] * 6, *["arguments"] * 6, *["judgment"] * 3]
+    cases = [asked(request) for request in server.requests if kind_of(request) == "arguments"]
+    advocates, challengers = cases[:3], cases[3:]
+    assert sum("19 neighbours told us they would like one." in case for case in advocates) == 1
+    assert sum("one service visit a year eats the margin" in case for case in challengers) == 1
+    assert sum("Prices of plug-in sets have halved" in case for case in challengers) == 3
+    table = [line.split(" | ")[1:] for line in report(ideas / "balcony-solar").splitlines() if line.startswith("| ")]
+    assert [row[0] for row in table[2:5]] == ["██████░░░░ 6.0", "███████░░░ 7.0", "██████░░░░ 5.5"]
+
+
+def test_without_a_debate_the_idea_is_only_scored(server: ModelServer, ideas: Path) -> None:
+    ran = evaluate(server, ideas / "second-hearing", "--no-debate")
+    assert (ran.code, kinds(server)) == (0, ["scores"])
+    text = report(ideas / "second-hearing")
+    assert headings(text) == ["## Scores", "## Transcript"]
+    assert "**6.0 overall; problem 6.0, solution 7.0, market 5.0**" in text.splitlines()
+
+
+def test_topics_of_the_users_own_replace_the_usual_ones(server: ModelServer, ideas: Path) -> None:
+    Path("topics.yaml").write_text(
+        "- name: Supply\n  category: supply\n  advocate: There are enough devices.\n  challenger: There are not.\n"
+    )
+    ran = evaluate(server, ideas / "second-hearing", "--topics", "topics.yaml")
+    assert (ran.code, ran.err) == (0, "")
+    assert headings(report(ideas / "second-hearing"))[:2] == ["## Scores", "## 1. Supply: the advocate wins, 7 : 4"]
+    assert kinds(server) == ["answer", "answer", "arguments", "arguments", "judgment", "redteam", "scores"]
+
+
+@pytest.mark.parametrize(("output", "written"), [("out", "out/debate.md"), ("new/report.md", "new/report.md")])
+def test_the_report_goes_where_the_user_wants_it(server: ModelServer, ideas: Path, output: str, written: str) -> None:
+    Path("out").mkdir()
+    ran = evaluate(server, ideas / "second-hearing", "--no-debate", "--output", output)
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, f"second-hearing: {written}")
+    assert headings(Path(written).read_text()) == ["## Scores", "## Transcript"]
+    assert not (ideas / "second-hearing" / "analysis").exists()
+
+
+def test_a_comparison_shows_what_moved_since_the_last_evaluation_of_the_same_idea(
+    server: ModelServer, ideas: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(server, ideas / "balcony-solar")
+    first = evaluate(server, ideas / "second-hearing", "--compare")
+    assert first.out.endswith("\n\nThere is no earlier evaluation of this idea to compare with.\n")
+    monkeypatch.setitem(JUDGED, "Market opportunity", (9, 4, "high"))
+    second = evaluate(server, ideas / "second-hearing", "--compare")
+    assert second.code == 0
+    assert second.out.partition("debate.md\n")[2] == (
+        "\n"
+        "          last time       now             difference\n"
+        "problem   ███████░░░ 7.2  ███████░░░ 7.2  0.0\n"
+        "solution  ██████░░░░ 5.9  ██████░░░░ 5.9  0.0\n"
+        "market    █████░░░░░ 5.0  ███████░░░ 7.0  +2.0\n"
+        "overall   ██████░░░░ 6.0  ███████░░░ 6.7  +0.7\n"
+    )
+
+
+def test_events_of_an_evaluation_as_json_are_all_that_stdout_holds(server: ModelServer, ideas: Path) -> None:
+    ran = evaluate(server, ideas / "second-hearing", "--no-debate", "--compare", "--json")
+    types = [event["type"] for event in ran.events if event["type"] != "turn_chunk"]
+    assert types == ["debate_started", "turn_started", "turn_finished", "debate_finished"]
+    assert ran.err == (
+        f"\nsecond-hearing: {ideas}/second-hearing/analysis/debate.md\n"
+        "\nThere is no earlier evaluation of this idea to compare with.\n"
+    )
+
+
+# Several ideas
+
+
+def test_several_ideas_end_in_a_ranking(server: ModelServer, ideas: Path) -> None:
+    ran = evaluate(server, *both(ideas), "--compare")
+    assert (ran.code, ran.err) == (0, "")
+    nothing = "\nThere is no earlier evaluation of this idea to compare with.\n"
+    assert ran.out == (
+        f"\nsecond-hearing: {ideas}/second-hearing/analysis/debate.md\n{nothing}"
+        f"\nbalcony-solar: {ideas}/balcony-solar/analysis/debate.md\n{nothing}"
+        "rank  idea            before  after           difference\n"
+        "1     balcony-solar   6.2     ██████░░░░ 6.2  0.0\n"
+        "2     second-hearing  6.0     ██████░░░░ 6.0  0.0\n"
+    )
+    again = evaluate(server, *both(ideas), "--compare")
+    assert again.out.count("          last time       now             difference\n") == 2
+
+
+def test_several_ideas_as_json_are_events_alone_and_their_ranking_is_for_people(
+    server: ModelServer, ideas: Path
+) -> None:
+    ran = evaluate(server, *both(ideas), "--no-debate", "--json")
+    finished = [event for event in ran.events if event["type"] == "debate_finished"]
+    assert sorted(event["outcome"]["overall_after"] for event in finished) == [6.0, 6.17]
+    assert len({event["debate"] for event in ran.events}) == 2
+    assert ran.err.splitlines()[-2:] == [
+        "1     balcony-solar   6.2     ██████░░░░ 6.2  0.0",
+        "2     second-hearing  6.0     ██████░░░░ 6.0  0.0",
+    ]
+
+
+def test_an_idea_that_fails_stops_no_other_and_can_be_gone_on_with(server: ModelServer, ideas: Path) -> None:
+    sound = True
+
+    def replies(request: dict[str, Any]) -> str:
+        if sound or "hearing aids" not in json.dumps(request["messages"]):
+            return answers(request)
+        raise ConnectionError
+
+    server.replies, sound = replies, False
+    ran = evaluate(server, *both(ideas), "--no-debate")
+    assert ran.code == 1
+    failed = ID.findall(ran.err)[0]
+    assert re.fullmatch(rf"moot: second-hearing is failed: .*; go on with: moot debate --resume {failed}\n", ran.err)
+    assert ran.out.splitlines()[-1] == "1     balcony-solar  6.2     ██████░░░░ 6.2  0.0"
+    assert not (ideas / "second-hearing" / "analysis").exists()
+    sound = True
+    assert run("debate", "--resume", failed).code == 0
+
+
+def test_a_report_that_cannot_be_written_keeps_no_other_from_being_written(server: ModelServer, ideas: Path) -> None:
+    (ideas / "second-hearing" / "analysis").write_text("in the way")
+    ran = evaluate(server, *both(ideas), "--no-debate")
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert ran.err.startswith("moot: second-hearing: the report cannot be written to ")
+    assert headings(report(ideas / "balcony-solar")) == ["## Scores", "## Transcript"]
+    assert ran.out.splitlines()[-1] == "1     balcony-solar  6.2     ██████░░░░ 6.2  0.0"
+
+
+def test_ideas_that_are_called_alike_keep_their_reports_apart_and_one_named_twice_is_evaluated_once(
+    server: ModelServer, ideas: Path
+) -> None:
+    shutil.copytree(ideas / "second-hearing", Path("other") / "second-hearing")
+    paths = [ideas / "second-hearing", Path("other/second-hearing"), ideas / "second-hearing" / "idea.md"]
+    ran = evaluate(server, *paths, "--no-debate", "--output", "out")
+    assert (ran.code, kinds(server)) == (0, ["scores", "scores"])
+    assert sorted(str(path) for path in Path("out").rglob("*.md")) == [
+        "out/second-hearing-2/debate.md",
+        "out/second-hearing/debate.md",
+    ]
+    assert [line.split()[:2] for line in ran.out.splitlines()[-2:]] == [
+        ["1", "second-hearing"],
+        ["1", "second-hearing-2"],
+    ]
+
+
+def test_an_interrupt_leaves_several_ideas_so_that_each_can_be_gone_on_with(server: ModelServer, ideas: Path) -> None:
+    server.pause_in(2, after_words=0)
+    arguments = ("evaluate", *map(str, both(ideas)), "--model", server.model)
+    with started(*arguments) as process:
+        server.wait_until_paused()
+        process.send_signal(signal.SIGINT)
+        ran = finish(process, [])
+    server.go_on()
+    assert (ran.code, ran.out) == (130, "")
+    left = re.findall(r"^moot: ([a-z-]+) was left; go on with: moot debate --resume (DEB-\w+)$", ran.err, re.MULTILINE)
+    assert sorted(name for name, _ in left) == ["balcony-solar", "second-hearing"]
+    assert len(ran.err.splitlines()) == 2
+    assert [run("debate", "--resume", debate_id).code for _, debate_id in left] == [0, 0]
+
+
+# Broken input
+
+
+def written(name: str, text: str | bytes) -> None:
+    path = Path("idea") / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "code", "said"),
+    [
+        ({}, ["nowhere"], 1, "there is no file or folder nowhere"),
+        ({"notes.txt": "x"}, ["idea"], 1, "the folder idea holds no idea: it needs idea.md or README.md"),
+        ({"idea.md": " \n"}, ["idea"], 2, "idea/idea.md is empty: describe the idea in it"),
+        ({"idea.md": b"Good\nbad \xff"}, ["idea"], 2, "idea/idea.md, line 2: this is no UTF-8 text; save it as UTF-8"),
+        (
+            {"evaluation.yaml": "categories:\n  problem: 6\n  market: eleven\n"},
+            ["idea"],
+            2,
+            "idea/evaluation.yaml, line 3, categories.market.score: Input should be a valid number, .*",
+        ),
+        (
+            {"evaluation.json": '{"categories": {"market": 12}}'},
+            ["idea"],
+            2,
+            "idea/evaluation.json, line 1, categories.market.score: Input should be less than or equal to 10",
+        ),
+        ({"evaluation.json": '{\n"categories": }'}, ["idea"], 2, "idea/evaluation.json, line 2: this is no JSON: .*"),
+        ({"evaluation.yaml": ""}, ["idea"], 2, "idea/evaluation.yaml is empty: fill it, or remove it"),
+        (
+            {"evaluation.yaml": "categories: {a: 1}", "evaluation.json": "{}"},
+            ["idea"],
+            2,
+            "idea/evaluation.yaml and evaluation.json lie side by side: keep one of them",
+        ),
+        ({"challenges.yaml": "- [\n"}, ["idea"], 2, "idea/challenges.yaml, line 2: this is no YAML: .*"),
+        (
+            {"challenges.yaml": "- too few\n- challenge: too late\n  severity: deadly\n"},
+            ["idea"],
+            2,
+            r"idea/challenges.yaml, line 3, 1.severity: Input should be 'low', 'medium' or 'high'",
+        ),
+        (
+            {"topics.yaml": "- name: Supply\n  category: supply\n  advocate: Enough.\n"},
+            ["idea", "--topics", "idea/topics.yaml"],
+            2,
+            "idea/topics.yaml, line 1, 0.challenger: Field required",
+        ),
+        ({}, ["idea", "--topics", "nowhere.yaml"], 2, "nowhere.yaml cannot be read: No such file or directory"),
+        ({}, ["idea", "--set", "exchanges=9"], 2, "evaluation settings: exchanges: .*"),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_broken_input_is_one_line_with_file_line_and_field(
+    capsys: pytest.CaptureFixture[str], files: dict[str, str | bytes], arguments: list[str], code: int, said: str
+) -> None:
+    sound = {} if "notes.txt" in files else {"idea.md": "# A sound idea\n"}
+    for name, text in {**sound, **files}.items():
+        written(name, text)
+    assert cli(["evaluate", *arguments, "--model", "http://127.0.0.1:9/v1#m"], standalone_mode=False) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(f"moot: {said}\n", err), err

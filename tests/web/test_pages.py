@@ -1,0 +1,547 @@
+"""The pages for a reader without JavaScript, over the application itself: everything can be read and done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+import pytest
+from hostile import PAYLOADS
+from markup import Element, Reader, fields_of, parsed
+from pydantic import Field
+from theatre import company
+
+from moot.app import App
+from moot.errors import Refused
+from moot.events import Event
+from moot.formats import load
+from moot.formats.duel.format import DUEL
+from moot.llm.client import Request
+from moot.model import AnyFormat, Settings, Status
+from moot.queue.embedded import EmbeddedQueue
+from moot.settings import Price
+from moot.testing import ScriptedModel, scripted_app
+from moot.web.forms import InvalidFields, form, settings
+from moot.web.markdown import document, speech
+from moot.web.pages import add_pages
+from moot.web.security import POLICY
+from moot.web.server import build_app
+from moot.web.sse import Hub
+from stage import CLEAR, FAST, SAFE, Panelists
+
+OPPOSED = {"name": "Slow Food", "priorities": "taste, time", "trade_offs": "Accepts slower service for taste"}
+
+
+class House:
+    """A server without sockets, and its reader."""
+
+    def __init__(self, replies: Callable[[Request], str], **options: Any) -> None:
+        faults = options.pop("faults", None)
+        self.app: App = scripted_app(ScriptedModel(replies, faults=faults), **options)
+        self.hub = hub = Hub()
+        self.changed = asyncio.Event()
+        self.queue = EmbeddedQueue(self.app, self._hear, hub.tell_stopped)
+        self.web = build_app(self.app, self.queue, hub)
+        add_pages(self.web, self.web.state.server)
+        self.reader = Reader(self.web)
+
+    def _hear(self, event: Event) -> None:
+        self.hub.emit(event)
+        self.changed.set()
+
+    async def until(self, debate_id: str, *statuses: Status) -> None:
+        async with asyncio.timeout(10):
+            while (await self.app.load(debate_id)).record.status not in statuses:
+                self.changed.clear()
+                await self.changed.wait()
+
+    async def played(self, format: str, topic: str, **settings: Any) -> str:
+        """A debate that has ended, or waits."""
+        record = await self.app.create(format, topic, settings, queued=True)
+        await self.queue.enqueue(record.id)
+        await self.until(record.id, Status.FINISHED, Status.WAITING, Status.FAILED)
+        return record.id
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    made = House(company())
+    yield made
+    await made.queue.drain(0)
+    await made.reader.client.aclose()
+
+
+def texts(elements: list[Element]) -> list[str]:
+    return [element.text for element in elements]
+
+
+# The list
+
+
+async def test_an_empty_list_starts_a_first_debate(house: House) -> None:
+    page = await house.reader.open("/")
+    assert page.one("h1").text == "Put a question, watch it argued"
+    page = await house.reader.submit("/new", topic="Cats or dogs?")
+    assert house.reader.path == "/new"
+    assert page.one("textarea", id="topic").raw == "\nCats or dogs?"
+
+
+async def test_the_list_tells_status_format_outcome_and_cost_of_every_debate() -> None:
+    house = House(company(), prices={"scripted:model": Price(input=1, output=1_000_000)})
+    await house.played("duel", "Cats are better", max_rounds=1)
+    await house.played("panel", "Redis or Postgres?", max_rounds=2)
+    await house.app.create("duel", "Dogs are better")
+    page = await house.reader.open("/")
+    shown = [
+        (
+            row.one("a", class_="topic").text,
+            texts(row.all("p", class_="result")),
+            texts(row.all("span"))[:1],
+            row.one("time").text,
+        )
+        for row in page.all("li", class_="debate")
+    ]
+    assert shown == [
+        ("Dogs are better", [], ["not started"], "just now"),
+        ("Redis or Postgres?", [], ["waiting for you"], "just now"),
+        ("Cats are better", ["Debater A (pro) wins, 7 : 4"], ["finished"], "just now"),
+    ]
+    costs = [row.one("span", title="cost").text for row in page.all("li", class_="debate")]
+    assert costs[0] == "no cost yet"
+    assert all(cost.startswith("$") for cost in costs[1:])
+
+
+async def test_the_list_is_searched_filtered_and_read_page_by_page(house: House) -> None:
+    for number in range(23):
+        await house.app.create("duel", f"Topic number {number}")
+    await house.app.create("panel", "Something else")
+    page = await house.reader.open("/")
+    first = texts(page.all("a", class_="topic"))
+    page = await house.reader.open(page.one("a", rel="next").attributes["href"])
+    second = texts(page.all("a", class_="topic"))
+    assert first + second == ["Something else", *(f"Topic number {number}" for number in reversed(range(23)))]
+    assert texts(page.all("nav", aria_label="Pages")) == ["Newest"]
+    page = await house.reader.submit("/", q="NUMBER 2")
+    assert texts(page.all("a", class_="topic")) == [f"Topic number {number}" for number in (22, 21, 20, 2)]
+    page = await house.reader.submit("/", q="", format="panel", status="created")
+    assert texts(page.all("a", class_="topic")) == ["Something else"]
+    page = await house.reader.submit("/", status="failed")
+    assert page.one("p", class_="nothing").text == "No debate matches. Show all"
+
+
+async def test_a_deleted_debate_is_gone_and_comes_back_by_undo(house: House) -> None:
+    record = await house.app.create("duel", "Cats are better")
+    await house.reader.open("/")
+    page = await house.reader.submit(f"/debates/{record.id}/delete")
+    assert page.one("div", role="status").text == f"{record.id} is deleted. Undo"
+    assert page.all("a", class_="topic") == []
+    page = await house.reader.submit(f"/debates/{record.id}/restore")
+    assert house.reader.path == f"/debates/{record.id}"
+    assert page.one("h1").text == "Cats are better"
+
+
+# A new debate
+
+
+async def test_a_duel_is_created_with_the_stance_that_was_chosen(house: House) -> None:
+    await house.reader.open("/new?format=duel")
+    page = await house.reader.submit(
+        "/new", "start", topic="Cats are better", duel__stance_a="con", duel__max_rounds="1"
+    )
+    debate_id = house.reader.path.removeprefix("/debates/")
+    record = (await house.app.load(debate_id)).record
+    assert (record.topic, record.settings["stance_a"], record.settings["max_rounds"]) == ("Cats are better", "con", 1)
+    assert page.one("h1").text == "Cats are better"
+    await house.until(debate_id, Status.FINISHED)
+
+
+@pytest.mark.parametrize("name", sorted(load()))
+async def test_a_form_that_nobody_has_touched_chooses_nothing(house: House, name: str) -> None:
+    page = await house.reader.open("/new")
+    posted: dict[str, list[str]] = {}
+    for field, value in fields_of(page.one("form", id="new")):
+        posted.setdefault(field, []).append(value)
+    assert settings(load()[name], {}, posted) == {}
+
+
+async def test_every_format_explains_itself(house: House) -> None:
+    page = await house.reader.open("/new?format=critique")
+    assert texts(page.all("label", class_="format")) == [f"{each.name} {each.summary}" for each in load().values()]
+    (chosen,) = [each for each in page.all("input", name="format") if "checked" in each.attributes]
+    assert chosen.attributes["value"] == "critique"
+
+
+async def test_errors_stand_beside_their_fields_and_everything_typed_is_kept(house: House) -> None:
+    await house.reader.open("/new?format=duel")
+    page = await house.reader.submit(
+        "/new", "start", topic="Cats", duel__max_rounds="0", duel__max_cost="much", duel__stance_a="con"
+    )
+    assert house.reader.response.status_code == 422
+    assert page.one("p", role="alert").text == "Look at the marked fields."
+    faults = {each.attributes["id"]: each.text for each in page.all("p", class_="fault")}
+    assert faults == {
+        "duel-max_rounds-fault": "Input should be greater than or equal to 1",
+        "duel-max_cost-fault": "Input should be a valid number, unable to parse string as a number",
+    }
+    field = page.one("input", id="duel-max_rounds")
+    assert (field.attributes["value"], field.attributes["aria-invalid"]) == ("0", "true")
+    assert "duel-max_rounds-fault" in field.attributes["aria-describedby"]
+    kept = dict(fields_of(page.one("form", id="new")))
+    assert (kept["topic"], kept["duel.max_cost"], kept["duel.stance_a"]) == ("Cats", "much", "con")
+    assert await house.app.list() == ()
+
+
+async def test_an_empty_topic_is_told_beside_the_topic(house: House) -> None:
+    await house.reader.open("/new")
+    page = await house.reader.submit("/new", "start", topic="  ")
+    assert page.one("p", id="topic-fault").text == "the topic is empty: write the question to debate"
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ({"panel__perspectives": "3"}, "3"),
+        ({"panel__perspectives__pick": [FAST, CLEAR]}, [FAST, CLEAR]),
+        (
+            {
+                "panel__perspectives__pick": [FAST],
+                **{f"panel__perspectives__0__{name}": value for name, value in OPPOSED.items()},
+            },
+            [FAST, {**OPPOSED, "priorities": ["taste", "time"]}],
+        ),
+    ],
+)
+async def test_perspectives_are_counted_picked_or_written(house: House, typed: dict[str, Any], expected: Any) -> None:
+    page = await house.reader.open("/new?format=panel")
+    assert FAST in texts(page.all("b"))
+    posted = {name.replace("__", "."): [value] if isinstance(value, str) else value for name, value in typed.items()}
+    assert settings(load()["panel"], {}, {"panel.perspectives": [""], **posted}) == {"perspectives": expected}
+
+
+async def test_perspectives_that_cannot_debate_are_refused_with_the_reason(house: House) -> None:
+    await house.reader.open("/new?format=panel")
+    page = await house.reader.submit("/new", "start", topic="Redis?", panel__perspectives__pick=[FAST])
+    assert page.one("p", role="alert").text == "a panel takes 2 to 4 perspectives, not 1; choose 1 more"
+    boxes = [each for each in page.all("input", name="panel.perspectives.pick") if "checked" in each.attributes]
+    assert [each.attributes["value"] for each in boxes] == [FAST]
+
+
+async def test_sources_and_ideas_are_pasted(house: House) -> None:
+    posted = {
+        "panel.sources.0.name": ["notes"],
+        "panel.sources.0.text": ["Redis is fast."],
+        "panel.sources.1.name": [""],
+    }
+    assert settings(load()["panel"], {}, posted) == {"sources": [{"name": "notes", "text": "Redis is fast."}]}
+    assert settings(load()["evaluation"], {}, {"evaluation.idea": ["A bakery."]}) == {"idea": "A bakery."}
+
+
+async def test_models_are_chosen_by_seat_and_never_by_address(house: House) -> None:
+    await house.reader.open("/new?format=duel")
+    page = await house.reader.submit("/new", "start", topic="Cats", duel__models__judge="http://evil/v1#m")
+    assert page.one("p", role="alert").text == (
+        "models: 'http://evil/v1#m' is an address; name a model, PROVIDER:MODEL, instead"
+    )
+    await house.reader.submit("/new", "start", topic="Cats", duel__models__judge="scripted:other")
+    record = (await house.app.load(house.reader.path.removeprefix("/debates/"))).record
+    assert {seat: chosen.model for seat, chosen in record.seats.items()} == {
+        "debater_a": "scripted:model",
+        "debater_b": "scripted:model",
+        "judge": "scripted:other",
+    }
+
+
+async def test_the_cost_is_estimated_before_anything_is_created(house: House) -> None:
+    await house.reader.open("/new?format=duel")
+    page = await house.reader.submit("/new", "estimate", topic="Cats", duel__max_rounds="1")
+    assert page.one("p", id="estimate").text == (
+        "about 960 output tokens in 3 calls, at most 1,600; the price is unknown"
+    )
+    assert await house.app.list() == ()
+
+
+class WritingSettings(Settings):
+    tone: Literal["calm", "loud", "dry", "sweet", "sour"] = Field("calm", description="how it sounds")
+    words: list[str] = Field(default_factory=list)
+    ratios: dict[str, float] = Field(default_factory=dict)
+    deep: dict[str, dict[str, int]] = Field(default_factory=dict)
+    title: str
+    ready: bool = False
+
+
+WRITING: AnyFormat = replace(DUEL, name="writing", summary="Two writers.", settings=WritingSettings)
+
+
+def test_a_format_of_somebody_else_gets_a_form_for_whatever_it_lets_one_choose() -> None:
+    made = form(WRITING, {}, {}, {})
+    own = [(each.name, each.label, each.widget, each.hint) for each in (*made.group("first"), *made.group("more"))]
+    assert own == [
+        ("writing.title", "Title", "line", ""),
+        ("writing.tone", "Tone", "choice", "How it sounds"),
+        ("writing.words", "Words", "list", ""),
+        ("writing.ratios", "Ratios", "pairs", ""),
+        ("writing.deep", "Deep", "json", ""),
+        ("writing.ready", "Ready", "flag", ""),
+    ]
+    posted = {
+        "writing.tone": ["loud"],
+        "writing.words": ["a, b\nc"],
+        "writing.ratios": ["x = 0.5\ny=2"],
+        "writing.deep": ['{"a": {"b": 1}}'],
+        "writing.title": ["T"],
+        "writing.ready": ["", "on"],
+    }
+    assert settings(WRITING, {}, posted) == {
+        "tone": "loud",
+        "words": ["a", "b", "c"],
+        "ratios": {"x": "0.5", "y": "2"},
+        "deep": {"a": {"b": 1}},
+        "title": "T",
+        "ready": True,
+    }
+
+
+def test_what_cannot_be_read_is_told_by_field() -> None:
+    posted = {"writing.ratios": ["x"], "writing.deep": ["{"], "writing.title": [""]}
+    with pytest.raises(InvalidFields) as raised:
+        settings(WRITING, {}, posted)
+    assert raised.value.faults == {
+        "ratios": "'x' is not of the form name = value; write one pair on each line",
+        "deep": "this is no JSON: unexpected end of data, line 1",
+        "title": "Field required",
+    }
+
+
+# A debate
+
+
+async def test_a_finished_duel_is_its_outcome_and_every_turn(house: House) -> None:
+    debate_id = await house.played("duel", "Cats are better", max_rounds=2)
+    page = await house.reader.open(f"/debates/{debate_id}")
+    assert page.one("p", class_="headline").text == "Debater A (pro) wins, 7 : 4"
+    table = page.one("div", class_="verdict").one("table")
+    assert [[cell.text for cell in row.inside if isinstance(cell, Element)] for row in table.all("tr")] == [
+        ["", "stance", "score"],
+        ["Debater A", "pro", "7"],
+        ["Debater B", "con", "4"],
+    ]
+    sections = [(each.one("h2").text, texts(each.all("h3"))) for each in page.all("section", class_="round")]
+    assert sections == [
+        ("Round 1", ["Debater A argument", "Debater B argument"]),
+        ("Round 2", ["Debater A argument", "Debater B argument"]),
+        ("Closing", ["Judge verdict"]),
+    ]
+    assert texts(page.one("div", class_="caveats").all("li")) == ["one model, scripted:model, spoke in every seat"]
+    assert [each.attributes["href"] for each in page.one("p", class_="exports").all("a")] == [
+        f"/api/debates/{debate_id}/export?as={style}" for style in ("md", "html", "json")
+    ]
+    assert [each.attributes["data-seat"] for each in page.all("li", class_="seat")] == [
+        "debater_a",
+        "debater_b",
+        "judge",
+    ]
+    assert len(page.all("figure")) == len(page.all("svg", role="img")) > 0
+
+
+async def test_an_outcome_is_rated_and_the_rating_shown(house: House) -> None:
+    debate_id = await house.played("duel", "Cats are better", max_rounds=1)
+    await house.reader.open(f"/debates/{debate_id}")
+    page = await house.reader.submit(f"/debates/{debate_id}/rating", stars="4", comment="Fair.")
+    rating = page.one("section", id="rating")
+    assert rating.one("p").text == "You gave it 4 of 5 stars."
+    assert dict(fields_of(rating)) == {"stars": "4", "comment": "Fair."}
+    page = await house.reader.submit(f"/debates/{debate_id}/rating", stars="9")
+    assert house.reader.response.status_code == 422
+    assert page.one("p", role="alert").text == "9 stars cannot be given: give 1 to 5"
+
+
+async def test_a_panel_is_steered_approved_and_made_a_workflow_by_forms_alone(house: House) -> None:
+    await house.reader.open("/new?format=panel")
+    await house.reader.submit("/new", "start", topic="Redis or Postgres?", panel__max_rounds="2")
+    url = house.reader.path
+    debate_id = url.removeprefix("/debates/")
+    await house.until(debate_id, Status.WAITING)
+    page = await house.reader.open(url)
+    asked = page.one("section", id="controls")
+    assert texts(asked.all("button", name="action")) == ["Continue", "Add guidance", "End & synthesize"]
+    assert asked.one("div", class_="prose").text.startswith("New points still come up.")
+    page = await house.reader.submit(f"{url}/reply", "guide")
+    assert page.one("p", role="alert").text == "`guide` needs a text: say what you want the debate to hear"
+    await house.reader.submit(f"{url}/reply", "guide", text="Mind the cost.")
+    await house.until(debate_id, Status.WAITING)
+    page = await house.reader.open(url)
+    buttons = texts(page.one("section", id="controls").all("button", name="action"))
+    assert buttons == ["Approve", "Add guidance", "Reject"]
+    await house.reader.submit(f"{url}/reply", "approve")
+    await house.until(debate_id, Status.FINISHED)
+    page = await house.reader.open(url)
+    assert page.one("p", class_="headline").text == "Use Redis. (Low confidence, approved)"
+    article = page.one("article", class_="document")
+    assert "Recommendation" in texts(article.all("h2"))
+    contents = [each.attributes["href"] for each in page.one("ul", class_="contents").all("a")]
+    anchors = {f"#{each.attributes['id']}" for each in page if "id" in each.attributes}
+    links = {each.attributes["href"] for each in article.all("a", class_="turn-link")}
+    assert set(contents) <= anchors
+    assert links
+    assert links <= anchors
+    assert page.one("div", id="turn-7").text == "Mind the cost."
+    page = await house.reader.submit(f"{url}/workflow")
+    assert page.one("section", id="workflow").one("b").text == "Act on the decision: Redis or Postgres?"
+    page = await house.reader.open("/")
+    assert [each.text[:4] for each in page.all("a") if each.attributes["href"] == f"{url}#workflow"] == ["WFL-"]
+
+
+async def test_an_answer_to_what_is_not_asked_any_more_is_refused_and_kept(house: House) -> None:
+    debate_id = await house.played("panel", "Redis or Postgres?", max_rounds=2)
+    await house.reader.open(f"/debates/{debate_id}")
+    page = await house.reader.submit(f"/debates/{debate_id}/reply", "guide", text="Mind the cost.", position="3")
+    assert house.reader.response.status_code == 409
+    assert page.one("p", role="alert").text == f"{debate_id} does not ask at position 3, but is at 7; read on"
+    assert page.one("textarea", id="words").raw == "\nMind the cost."
+
+
+async def test_a_debate_is_started_stopped_resumed_and_concluded(house: House) -> None:
+    debate_id = await house.played("panel", "Redis or Postgres?", max_rounds=3)
+    url = f"/debates/{debate_id}"
+    await house.app.stop(debate_id)
+    page = await house.reader.open(url)
+    assert page.one("span", class_="status").text == "stopped"
+    await house.reader.submit(f"{url}/reply", "continue")
+    await house.until(debate_id, Status.WAITING)
+    await house.reader.open(url)
+    page = await house.reader.submit(f"{url}/reply", "end")
+    await house.until(debate_id, Status.WAITING)
+    page = await house.reader.open(url)
+    assert "Approve" in texts(page.all("button"))
+
+
+async def test_a_debate_that_was_not_started_is_started(house: House) -> None:
+    record = await house.app.create("duel", "Cats are better", {"max_rounds": 1})
+    page = await house.reader.open(f"/debates/{record.id}")
+    assert page.one("p", id="nothing-yet").text == "Nobody has spoken yet."
+    await house.reader.submit(f"/debates/{record.id}/resume")
+    await house.until(record.id, Status.FINISHED)
+
+
+async def test_a_failed_debate_says_why_and_is_tried_again() -> None:
+    house = House(company(), faults={1: Refused("the model said no")})
+    debate_id = await house.played("duel", "Cats are better", max_rounds=1)
+    page = await house.reader.open(f"/debates/{debate_id}")
+    assert page.one("div", role="alert").text.startswith("It failed.")
+    assert "the model said no" in page.one("div", role="alert").text
+    assert page.one("details", class_="failures").one("summary").text == "1 attempt failed on the way"
+    await house.reader.submit(f"/debates/{debate_id}/resume")
+    await house.until(debate_id, Status.FINISHED)
+
+
+async def test_a_debate_that_is_not_there_is_a_page_that_says_so(house: House) -> None:
+    page = await house.reader.open("/debates/DEB-22222222")
+    assert house.reader.response.status_code == 404
+    assert (page.one("h1").text, page.one("p", role="alert").text) == (
+        "Not Found",
+        "no debate 'DEB-22222222'; moot debate --list shows the latest",
+    )
+
+
+async def test_the_parts_from_a_position_on_hold_the_turns_from_there() -> None:
+    house = House(Panelists())
+    debate_id = await house.played("panel", "Redis or Postgres?", checkpoints=False, max_rounds=1)
+    page = await house.reader.open(f"/debates/{debate_id}/parts?from=2")
+    positions = [each.attributes["data-position"] for each in page if "data-position" in each.attributes]
+    assert positions == [str(number) for number in range(2, len((await house.app.load(debate_id)).turns))]
+
+
+# Safety
+
+
+def unsafe(page: Element) -> list[str]:
+    """What a strict policy would block, or what text should never have become."""
+    acting = ("style", "iframe", "object", "embed", "base", "img", "video", "audio", "math")
+    found = [
+        each.tag for each in page if each.tag in acting or (each.tag == "script" and not each.attributes.get("src"))
+    ]
+    for each in page:
+        found += [name for name in each.attributes if name.startswith("on") or name == "style"]
+        target = each.attributes.get("href", each.attributes.get("action", "/"))
+        found += [] if target.startswith(("/", "#", "?", "http://", "https://", "mailto:")) else [target]
+    return found
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_markdown_of_others_becomes_no_element_that_acts(payload: str) -> None:
+    assert unsafe(parsed(speech(payload))) == []
+    whole = document(f"---\na: b\n---\n# T\n\n## {payload}\n\n{payload}")
+    assert unsafe(parsed(whole.html)) == []
+
+
+async def test_hostile_words_are_shown_as_words_on_every_page(house: House) -> None:
+    hostile = "\n".join(PAYLOADS)[:3900]
+    house = House(lambda request: company()(request).replace("Reason number", hostile.replace('"', "'")))
+    debate_id = await house.played("duel", hostile, max_rounds=1)
+    url = f"/debates/{debate_id}"
+    for path in ("/", "/new", url, f"{url}/parts", "/login", "/?q=%22%3E%3Cscript%3E", "/?deleted=%22%3E%3Cscript%3E"):
+        assert unsafe(await house.reader.open(path)) == [], path
+        assert house.reader.response.headers["content-security-policy"] == POLICY
+        assert not set(house.reader.response.text) & set("\x00\x01\x07\x0b\x1b\u202e")
+    page = await house.reader.open(f"/debates/{debate_id}")
+    assert "<script>window.executed=1</script>" in page.one("h1").text
+    page = await house.reader.submit(f"/debates/{debate_id}/rating", stars="5", comment=hostile[:1900])
+    assert unsafe(page) == []
+
+
+async def test_a_hostile_perspective_is_refused_and_shown_as_it_was_typed(house: House) -> None:
+    await house.reader.open("/new?format=panel")
+    name = PAYLOADS[2]
+    page = await house.reader.submit(
+        "/new",
+        "start",
+        topic="Redis?",
+        panel__perspectives__pick=[SAFE],
+        panel__perspectives__0__name=name,
+        panel__perspectives__0__priorities="speed",
+        panel__perspectives__0__trade_offs="Accepts risk for speed",
+    )
+    assert house.reader.response.status_code == 422
+    assert unsafe(page) == []
+    assert page.one("input", name="panel.perspectives.0.name").attributes["value"] == name
+
+
+# Markdown
+
+
+def test_headings_of_a_turn_are_no_headings_of_the_page() -> None:
+    assert speech("# Big\n\nText **bold**") == '<p class="heading">Big</p>\n<p>Text <strong>bold</strong></p>\n'
+
+
+def test_a_document_loses_what_the_page_says_itself_and_links_its_turns() -> None:
+    text = """---
+title: x
+---
+# Title
+
+**The lead**
+
+## First
+
+- point[^turn-7]
+
+#### Deep
+
+## Transcript
+
+### Somebody
+
+words
+
+[^turn-7]: the whole turn
+"""
+    made = document(text, "The lead")
+    assert [(entry.level, entry.title) for entry in made.contents] == [(2, "First"), (3, "Deep")]
+    tree = parsed(made.html)
+    assert tree.text == "First point turn 7 Deep"
+    assert tree.one("a").attributes["href"] == "#turn-7"
+    assert [each.attributes["id"] for each in tree.all("h2") + tree.all("h3")] == [
+        entry.anchor for entry in made.contents
+    ]
