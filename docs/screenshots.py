@@ -18,8 +18,7 @@ from moot.llm.client import Request
 from moot.queue.embedded import EmbeddedQueue
 from moot.settings import AppSettings, Price
 from moot.testing import ScriptedModel
-from moot.web.pages import add_pages
-from moot.web.server import Uvicorn, listening, build_app
+from moot.web.server import Uvicorn, build_app, listening
 from moot.web.sse import Hub
 
 QUESTION = "Should a team of six replace its REST API with GraphQL this year?"
@@ -34,6 +33,8 @@ DEBATERS = {
         "I would give up the simple cache in front of REST for that.",
         "You say caching at the edge is lost. It is lost for *uncached personal data*, which was never cached: the "
         "home screen is different for everyone. I concede that public catalogue pages should stay on REST.",
+        "At two screens a month the waiting is smaller than I claimed. I would accept two aggregate endpoints now, if "
+        "we agree on a number at which we look again: **more than four new screens a month**.",
     ],
     CALM: [
         "**Stay with REST and add two aggregate endpoints.** Six people already run nine services. A graph needs "
@@ -43,6 +44,8 @@ DEBATERS = {
         "The price: each new screen costs us an endpoint.",
         "One query per screen is true, and one *unbounded* query per bug is true as well. You have not said who "
         "writes the cost limits. If the catalogue stays on REST, we run two stacks with six people.",
+        "Two screens a month is two endpoints a month, which is an afternoon each. Nobody is woken for an endpoint. "
+        "A date to look again costs nothing, and I support it.",
     ],
 }
 MODERATOR = {
@@ -123,8 +126,9 @@ def reply(request: Request) -> str:
     speaker = (re.findall(r"^You are (?:the )?(.+?)\.(?: |$)", asked, re.MULTILINE) or ["moderator"])[-1]
     kind = request.schema.name if request.schema else "opening"
     if speaker in DEBATERS:
-        first, second = DEBATERS[speaker]
-        return json.dumps({"content": second, "responding_to": []}) if kind == "rebuttal" else first
+        first, rebuttal, last = DEBATERS[speaker]
+        speech = first if "strongest reasons from your perspective" in asked else last
+        return json.dumps({"content": rebuttal, "responding_to": []}) if kind == "rebuttal" else speech
     part = MODERATOR[kind if request.schema else "summary"]
     return part if isinstance(part, str) else json.dumps(part)
 
@@ -153,7 +157,7 @@ async def take(browser: Browser, url: str, pace: Pace, folder: Path) -> None:
     await page.screenshot(path=folder / "new.png")
     await page.fill("#panel-max_rounds", "2")
     await page.click("button[value=start]")
-    await page.locator(".turn.speaking.beside").filter(has_text="so payloads shrink").wait_for()
+    await page.locator(".turn.speaking.beside").filter(has_text="eleven REST").wait_for()
     pace.going.clear()
     await shot(page, folder / "live.png", ".round:last-of-type")
     pace.going.set()
@@ -182,13 +186,12 @@ async def shot(page: Page, path: Path, what: str) -> None:
 async def main(folder: Path) -> None:
     pace = Pace()
     with TemporaryDirectory() as data, listening("127.0.0.1", 0) as listener:
-        model = "deepseek:deepseek-chat"
+        model = "scripted:example"
         price = {model: Price(input=0.28, output=0.42)}
         settings = AppSettings(database_url=f"sqlite:///{data}/moot.db", model=model, prices=price, grace_seconds=0)
-        async with build(settings, {}, {"deepseek": ScriptedModel(reply, pace=pace)}) as app:
+        async with build(settings, {}, {"scripted": ScriptedModel(reply, pace=pace)}) as app:
             hub = Hub()
             web = build_app(app, EmbeddedQueue(app, hub.emit, hub.tell_stopped), hub)
-            add_pages(web, web.state.server)
             server = Uvicorn(web, hub.close)
             serving = asyncio.create_task(server.serve([listener]))
             async with async_playwright() as playwright:

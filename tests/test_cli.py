@@ -215,9 +215,17 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (["debate", "x", "--model", "nobody:x"], 2, "no provider in 'nobody:x': write PROVIDER:MODEL with one .*"),
         (["debate", "x", "--set", "judge"], 2, "'judge' is not of the form KEY=VALUE"),
         (["debate", "x", "--format", "duel", "--set", "size=3"], 2, "duel settings: size: .*; known: judge, .*"),
-        (["debate", "x", "--format", "duel", "--max-rounds", "0"], 2, "duel settings: max_rounds: .* greater than or equal to 1.*"),
+        (
+            ["debate", "x", "--format", "duel", "--max-rounds", "0"],
+            2,
+            "duel settings: max_rounds: .* greater than or equal to 1.*",
+        ),
         (["debate", "x", "--max-rounds", "few"], 2, "Invalid value for '--max-rounds': .*; see: moot --help"),
-        (["debate", "x", "--format", "duel", "--model-for", "jury=local:smollm2"], 2, "duel has no seat 'jury'; its seats: .*"),
+        (
+            ["debate", "x", "--format", "duel", "--model-for", "jury=local:smollm2"],
+            2,
+            "duel has no seat 'jury'; its seats: .*",
+        ),
         (["debate", "x", "--format", "dule"], 1, "no format named 'dule'; known: .*duel.*"),
         (["debate", "--resume", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["show", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
@@ -379,14 +387,36 @@ def test_a_recorded_debate_replays_chunk_for_chunk_with_the_server_gone(tmp_path
     replayed = run(*DUEL, model, "--max-rounds", "2", "--replay", tape)
     assert (recorded.code, replayed.code, replayed.err) == (0, 0, "")
     assert said(replayed.events) == said(recorded.events)
-    unnamed = run("debate", "Cats are better than dogs", "--format", "duel", "--json", "--max-rounds", "2", "--replay", tape, "--timing")
+    unnamed = run(
+        "debate",
+        "Cats are better than dogs",
+        "--format",
+        "duel",
+        "--json",
+        "--max-rounds",
+        "2",
+        "--replay",
+        tape,
+        "--timing",
+    )
     assert said(unnamed.events) == said(recorded.events)
 
 
 def test_a_call_that_was_not_recorded_fails_with_the_first_difference(server: ModelServer, tmp_path: Path) -> None:
     tape = str(tmp_path / "calls.jsonl")
     run(*DUEL, server.model, "--max-rounds", "1", "--record", tape)
-    ran = run("debate", "Cats are better than cows", "--format", "duel", "--model", server.model, "--max-rounds", "1", "--replay", tape)
+    ran = run(
+        "debate",
+        "Cats are better than cows",
+        "--format",
+        "duel",
+        "--model",
+        server.model,
+        "--max-rounds",
+        "1",
+        "--replay",
+        tape,
+    )
     assert ran.code == 1
     assert len(ran.err.splitlines()) == 1
     assert "differs from the closest recorded call at character" in ran.err

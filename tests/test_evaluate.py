@@ -6,19 +6,20 @@ import json
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from in_process import moot
 from model_server import ModelServer
-from moot.cli import cli
 from program import Ran, finish, run, started
 from replies import JUDGED, answers, asked, kind_of
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "ideas"
 ID = re.compile(r"DEB-[a-z0-9]{8}")
+Evaluate = Callable[..., Ran]
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -29,13 +30,14 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
+def evaluate(server: ModelServer, capsys: pytest.CaptureFixture[str]) -> Evaluate:
+    return lambda *words: moot(capsys, "evaluate", *words, "--model", server.model)
+
+
+@pytest.fixture
 def ideas() -> Path:
     shutil.copytree(EXAMPLES, "ideas")
     return Path("ideas")
-
-
-def evaluate(server: ModelServer, *arguments: object) -> Ran:
-    return run("evaluate", *map(str, arguments), "--model", server.model)
 
 
 def both(ideas: Path) -> list[Path]:
@@ -81,9 +83,11 @@ validity (+1.2): On Problem validity both sides were heard.
 """
 
 
-def test_an_idea_is_scored_argued_and_judged_and_the_report_lies_beside_it(server: ModelServer, ideas: Path) -> None:
+def test_an_idea_is_scored_argued_and_judged_and_the_report_lies_beside_it(
+    server: ModelServer, evaluate: Evaluate, ideas: Path
+) -> None:
     folder = ideas / "second-hearing"
-    ran = evaluate(server, folder)
+    ran = run("evaluate", str(folder), "--model", server.model)
     assert (ran.code, ran.err) == (0, "")
     text = report(folder)
     assert text[: len(SCORES)] == SCORES
@@ -100,9 +104,9 @@ def test_an_idea_is_scored_argued_and_judged_and_the_report_lies_beside_it(serve
 
 
 def test_an_evaluation_and_challenges_that_lie_beside_the_idea_are_argued_from(
-    server: ModelServer, ideas: Path
+    server: ModelServer, evaluate: Evaluate, ideas: Path
 ) -> None:
-    assert evaluate(server, ideas / "balcony-solar").code == 0
+    assert evaluate(ideas / "balcony-solar").code == 0
     assert kinds(server) == [*["answer"] * 6, *["arguments"] * 6, *["judgment"] * 3]
     cases = [asked(request) for request in server.requests if kind_of(request) == "arguments"]
     advocates, challengers = cases[:3], cases[3:]
@@ -113,41 +117,41 @@ def test_an_evaluation_and_challenges_that_lie_beside_the_idea_are_argued_from(
     assert [row[0] for row in table[2:5]] == ["██████░░░░ 6.0", "███████░░░ 7.0", "██████░░░░ 5.5"]
 
 
-def test_without_a_debate_the_idea_is_only_scored(server: ModelServer, ideas: Path) -> None:
-    ran = evaluate(server, ideas / "second-hearing", "--no-debate")
+def test_without_a_debate_the_idea_is_only_scored(server: ModelServer, evaluate: Evaluate, ideas: Path) -> None:
+    ran = evaluate(ideas / "second-hearing", "--no-debate")
     assert (ran.code, kinds(server)) == (0, ["scores"])
     text = report(ideas / "second-hearing")
     assert headings(text) == ["## Scores", "## Transcript"]
     assert "**6.0 overall; problem 6.0, solution 7.0, market 5.0**" in text.splitlines()
 
 
-def test_topics_of_the_users_own_replace_the_usual_ones(server: ModelServer, ideas: Path) -> None:
+def test_topics_of_the_users_own_replace_the_usual_ones(server: ModelServer, evaluate: Evaluate, ideas: Path) -> None:
     Path("topics.yaml").write_text(
         "- name: Supply\n  category: supply\n  advocate: There are enough devices.\n  challenger: There are not.\n"
     )
-    ran = evaluate(server, ideas / "second-hearing", "--topics", "topics.yaml")
+    ran = evaluate(ideas / "second-hearing", "--topics", "topics.yaml")
     assert (ran.code, ran.err) == (0, "")
     assert headings(report(ideas / "second-hearing"))[:2] == ["## Scores", "## 1. Supply: the advocate wins, 7 : 4"]
     assert kinds(server) == ["answer", "answer", "arguments", "arguments", "judgment", "redteam", "scores"]
 
 
 @pytest.mark.parametrize(("output", "written"), [("out", "out/debate.md"), ("new/report.md", "new/report.md")])
-def test_the_report_goes_where_the_user_wants_it(server: ModelServer, ideas: Path, output: str, written: str) -> None:
+def test_the_report_goes_where_the_user_wants_it(evaluate: Evaluate, ideas: Path, output: str, written: str) -> None:
     Path("out").mkdir()
-    ran = evaluate(server, ideas / "second-hearing", "--no-debate", "--output", output)
+    ran = evaluate(ideas / "second-hearing", "--no-debate", "--output", output)
     assert (ran.code, ran.out.splitlines()[-1]) == (0, f"second-hearing: {written}")
     assert headings(Path(written).read_text()) == ["## Scores", "## Transcript"]
     assert not (ideas / "second-hearing" / "analysis").exists()
 
 
 def test_a_comparison_shows_what_moved_since_the_last_evaluation_of_the_same_idea(
-    server: ModelServer, ideas: Path, monkeypatch: pytest.MonkeyPatch
+    evaluate: Evaluate, ideas: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    evaluate(server, ideas / "balcony-solar")
-    first = evaluate(server, ideas / "second-hearing", "--compare")
+    evaluate(ideas / "balcony-solar")
+    first = evaluate(ideas / "second-hearing", "--compare")
     assert first.out.endswith("\n\nThere is no earlier evaluation of this idea to compare with.\n")
     monkeypatch.setitem(JUDGED, "Market opportunity", (9, 4, "high"))
-    second = evaluate(server, ideas / "second-hearing", "--compare")
+    second = evaluate(ideas / "second-hearing", "--compare")
     assert second.code == 0
     assert second.out.partition("debate.md\n")[2] == (
         "\n"
@@ -159,8 +163,8 @@ def test_a_comparison_shows_what_moved_since_the_last_evaluation_of_the_same_ide
     )
 
 
-def test_events_of_an_evaluation_as_json_are_all_that_stdout_holds(server: ModelServer, ideas: Path) -> None:
-    ran = evaluate(server, ideas / "second-hearing", "--no-debate", "--compare", "--json")
+def test_events_of_an_evaluation_as_json_are_all_that_stdout_holds(evaluate: Evaluate, ideas: Path) -> None:
+    ran = evaluate(ideas / "second-hearing", "--no-debate", "--compare", "--json")
     types = [event["type"] for event in ran.events if event["type"] != "turn_chunk"]
     assert types == ["debate_started", "turn_started", "turn_finished", "debate_finished"]
     assert ran.err == (
@@ -172,8 +176,8 @@ def test_events_of_an_evaluation_as_json_are_all_that_stdout_holds(server: Model
 # Several ideas
 
 
-def test_several_ideas_end_in_a_ranking(server: ModelServer, ideas: Path) -> None:
-    ran = evaluate(server, *both(ideas), "--compare")
+def test_several_ideas_end_in_a_ranking(evaluate: Evaluate, ideas: Path) -> None:
+    ran = evaluate(*both(ideas), "--compare")
     assert (ran.code, ran.err) == (0, "")
     nothing = "\nThere is no earlier evaluation of this idea to compare with.\n"
     assert ran.out == (
@@ -183,14 +187,14 @@ def test_several_ideas_end_in_a_ranking(server: ModelServer, ideas: Path) -> Non
         "1     balcony-solar   6.2     ██████░░░░ 6.2  0.0\n"
         "2     second-hearing  6.0     ██████░░░░ 6.0  0.0\n"
     )
-    again = evaluate(server, *both(ideas), "--compare")
+    again = evaluate(*both(ideas), "--compare")
     assert again.out.count("          last time       now             difference\n") == 2
 
 
 def test_several_ideas_as_json_are_events_alone_and_their_ranking_is_for_people(
-    server: ModelServer, ideas: Path
+    evaluate: Evaluate, ideas: Path
 ) -> None:
-    ran = evaluate(server, *both(ideas), "--no-debate", "--json")
+    ran = evaluate(*both(ideas), "--no-debate", "--json")
     finished = [event for event in ran.events if event["type"] == "debate_finished"]
     assert sorted(event["outcome"]["overall_after"] for event in finished) == [6.0, 6.17]
     assert len({event["debate"] for event in ran.events}) == 2
@@ -200,7 +204,9 @@ def test_several_ideas_as_json_are_events_alone_and_their_ranking_is_for_people(
     ]
 
 
-def test_an_idea_that_fails_stops_no_other_and_can_be_gone_on_with(server: ModelServer, ideas: Path) -> None:
+def test_an_idea_that_fails_stops_no_other_and_can_be_gone_on_with(
+    server: ModelServer, evaluate: Evaluate, ideas: Path
+) -> None:
     sound = True
 
     def replies(request: dict[str, Any]) -> str:
@@ -209,7 +215,7 @@ def test_an_idea_that_fails_stops_no_other_and_can_be_gone_on_with(server: Model
         raise ConnectionError
 
     server.replies, sound = replies, False
-    ran = evaluate(server, *both(ideas), "--no-debate")
+    ran = evaluate(*both(ideas), "--no-debate")
     assert ran.code == 1
     failed = ID.findall(ran.err)[0]
     assert re.fullmatch(rf"moot: second-hearing is failed: .*; go on with: moot debate --resume {failed}\n", ran.err)
@@ -219,9 +225,9 @@ def test_an_idea_that_fails_stops_no_other_and_can_be_gone_on_with(server: Model
     assert run("debate", "--resume", failed).code == 0
 
 
-def test_a_report_that_cannot_be_written_keeps_no_other_from_being_written(server: ModelServer, ideas: Path) -> None:
+def test_a_report_that_cannot_be_written_keeps_no_other_from_being_written(evaluate: Evaluate, ideas: Path) -> None:
     (ideas / "second-hearing" / "analysis").write_text("in the way")
-    ran = evaluate(server, *both(ideas), "--no-debate")
+    ran = evaluate(*both(ideas), "--no-debate")
     assert (ran.code, ran.err.count("\n")) == (1, 1)
     assert ran.err.startswith("moot: second-hearing: the report cannot be written to ")
     assert headings(report(ideas / "balcony-solar")) == ["## Scores", "## Transcript"]
@@ -229,11 +235,11 @@ def test_a_report_that_cannot_be_written_keeps_no_other_from_being_written(serve
 
 
 def test_ideas_that_are_called_alike_keep_their_reports_apart_and_one_named_twice_is_evaluated_once(
-    server: ModelServer, ideas: Path
+    server: ModelServer, evaluate: Evaluate, ideas: Path
 ) -> None:
     shutil.copytree(ideas / "second-hearing", Path("other") / "second-hearing")
     paths = [ideas / "second-hearing", Path("other/second-hearing"), ideas / "second-hearing" / "idea.md"]
-    ran = evaluate(server, *paths, "--no-debate", "--output", "out")
+    ran = evaluate(*paths, "--no-debate", "--output", "out")
     assert (ran.code, kinds(server)) == (0, ["scores", "scores"])
     assert sorted(str(path) for path in Path("out").rglob("*.md")) == [
         "out/second-hearing-2/debate.md",
@@ -320,7 +326,6 @@ def test_broken_input_is_one_line_with_file_line_and_field(
     sound = {} if "notes.txt" in files else {"idea.md": "# A sound idea\n"}
     for name, text in {**sound, **files}.items():
         written(name, text)
-    assert cli(["evaluate", *arguments, "--model", "http://127.0.0.1:9/v1#m"], standalone_mode=False) == code
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(f"moot: {said}\n", err), err
+    ran = moot(capsys, "evaluate", *arguments, "--model", "http://127.0.0.1:9/v1#m")
+    assert (ran.code, ran.out) == (code, "")
+    assert re.fullmatch(f"moot: {said}\n", ran.err), ran.err

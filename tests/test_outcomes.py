@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from in_process import moot
 from model_server import ModelServer
-from moot.cli import cli
 from program import Ran, run
 from replies import answers
 
@@ -89,9 +89,11 @@ def test_a_rejected_decision_is_written_nowhere_unless_the_user_says_where(serve
     assert "\n**Rejected:** Too dear.\n" in text
 
 
-def test_a_decision_that_nobody_was_asked_about_is_written_only_where_the_user_says(server: ModelServer) -> None:
+def test_a_decision_that_nobody_was_asked_about_is_written_only_where_the_user_says(
+    server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     for folder in ("here", "here", "there"):
-        ran = run(*PANEL, "--no-checkpoints", "--model", server.model, "--output", folder)
+        ran = moot(capsys, *PANEL, "--no-checkpoints", "--model", server.model, "--output", folder)
         assert (ran.code, ran.err.splitlines()[-1][:11]) == (0, "Written to ")
     assert (decisions(), decisions("here"), decisions("there")) == (
         [],
@@ -103,11 +105,13 @@ def test_a_decision_that_nobody_was_asked_about_is_written_only_where_the_user_s
 # Exports
 
 
-def test_a_debate_is_exported_as_markdown_as_its_trace_and_as_a_page(decided: str) -> None:
-    markdown, whole, page = (run("export", decided, "--as", style) for style in ("md", "json", "html"))
+def test_a_debate_is_exported_as_markdown_as_its_trace_and_as_a_page(
+    decided: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    markdown, whole, page = (moot(capsys, "export", decided, "--as", style) for style in ("md", "json", "html"))
     assert [(ran.code, ran.err) for ran in (markdown, whole, page)] == [(0, "")] * 3
     assert markdown.out.startswith(f"---\ndebate: {decided}\ntitle: {QUESTION}\n")
-    assert json.loads(whole.out) == json.loads(run("show", decided, "--json").out)
+    assert json.loads(whole.out) == json.loads(moot(capsys, "show", decided, "--json").out)
     assert page.out.startswith("<!DOCTYPE html>\n")
     assert re.findall(r"<(?:title|h1)[^>]*>(.*?)</", page.out) == [QUESTION, f"Decision: {QUESTION}"]
     assert "<script" not in page.out
@@ -155,10 +159,10 @@ def test_an_export_cannot_steer_the_terminal_it_is_printed_to(server: ModelServe
 # Ratings
 
 
-def test_a_rating_is_shown_and_replaced_by_a_later_one(decided: str) -> None:
+def test_a_rating_is_shown_and_replaced_by_a_later_one(decided: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("rate", decided, "4", "--comment", "Clear.") == Ran(0, f"{decided}: ★★★★☆\n", "")
-    assert run("rate", decided, "1") == Ran(0, f"{decided}: ★☆☆☆☆\n", "")
-    assert json.loads(run("show", decided, "--json").out)["user_rating"] == 1
+    assert moot(capsys, "rate", decided, "1") == Ran(0, f"{decided}: ★☆☆☆☆\n", "")
+    assert json.loads(moot(capsys, "show", decided, "--json").out)["user_rating"] == 1
 
 
 @pytest.mark.parametrize(
@@ -178,10 +182,9 @@ def test_a_rating_is_shown_and_replaced_by_a_later_one(decided: str) -> None:
 def test_every_error_is_one_line(
     decided: str, capsys: pytest.CaptureFixture[str], words: list[str], code: int, said: str
 ) -> None:
-    assert cli([decided if word == "ID" else word for word in words], standalone_mode=False) == code
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(f"moot: {said}\n", err), err
+    ran = moot(capsys, *(decided if word == "ID" else word for word in words))
+    assert (ran.code, ran.out) == (code, "")
+    assert re.fullmatch(f"moot: {said}\n", ran.err), ran.err
 
 
 # Workflows
@@ -293,9 +296,11 @@ def test_a_webhook_gets_the_issue_once_and_after_a_failure_again(decided: str, w
     assert receiver.sent[0] == receiver.sent[1]
 
 
-def test_there_is_no_workflow_without_a_decision_or_of_one_that_was_rejected(server: ModelServer) -> None:
+def test_there_is_no_workflow_without_a_decision_or_of_one_that_was_rejected(
+    server: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     open_debate = waiting(server)
     refused = Ran(2, "", f"moot: {open_debate} has no decision to make a workflow of\n")
-    assert run("workflow", open_debate) == refused
-    run("reply", open_debate, "--reject", "Too dear.")
-    assert run("workflow", open_debate) == refused
+    assert moot(capsys, "workflow", open_debate) == refused
+    assert run("reply", open_debate, "--reject", "Too dear.").code == 0
+    assert moot(capsys, "workflow", open_debate) == refused

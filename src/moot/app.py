@@ -30,7 +30,6 @@ from moot.model import (
     Action,
     AnyFormat,
     Issue,
-    JsonObject,
     Outcome,
     Question,
     Rating,

@@ -239,6 +239,8 @@ async def show_template(name: str) -> Exit:
 
 
 async def search_templates(question: str, top: int) -> Exit:
+    if not question.strip():
+        raise InvalidInput("nothing to search for: give a QUESTION")
     async with build(settings.load()) as app:
         found = await app.library.find(question, top)
     rows = [(f"{each.score:.2f}", each.template.name, each.template.title) for each in found]

@@ -166,7 +166,7 @@ async def _run(arguments: list[str], body: str, environ: Mapping[str, str], time
         stdin.seek(0)
         try:
             process = await asyncio.create_subprocess_exec(
-                *arguments, stdin=stdin, stdout=stdout, stderr=stderr, env=environ, start_new_session=True
+                *arguments, stdin=stdin, stdout=stdout, stderr=stderr, env=dict(environ), start_new_session=True
             )
         except OSError as error:
             return Attempt(False, f"cannot run {arguments[0]!r}: {error.strerror}; check the workflow's command")

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from moot.app import App, open_store
-from moot.errors import NotFound, WrongStatus
-from moot.events import DebateFinished, DebateStarted, DebateStopped, Event, TurnFinished, Waiting
-from moot.model import Record, Status
+from moot.engine import Control, Ending
+from moot.errors import NotFound, StoreError, WrongKey, WrongStatus
+from moot.events import DebateFailed, DebateFinished, DebateStarted, DebateStopped, Event, TurnFinished, Waiting
+from moot.model import Record, Status, Turn
 from moot.owner import this_process
 from moot.queue.embedded import EmbeddedQueue
-from moot.store.store import Store
+from moot.store.store import Store, Unfinished
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import Panelists, sensible
 
@@ -196,6 +197,56 @@ async def test_a_run_left_under_our_own_process_number_is_taken_over_at_once() -
     await store.take(debate_id, this_process(), 1000)
     async with working(app) as here:
         await here.heard.until(lambda: here.heard.of(DebateFinished))
+
+
+class Offline(MemoryStore):
+    """A store that cannot be used for a while."""
+
+    gone = 0
+
+    async def append(self, debate_id: str, turn: Turn) -> Control:
+        self._check()
+        return await super().append(debate_id, turn)
+
+    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+        self._check()
+        await super().end(debate_id, run, ending)
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        self._check()
+        return await super().unfinished()
+
+    def _check(self) -> None:
+        if self.gone:
+            self.gone -= 1
+            raise StoreError("the database is away")
+
+
+async def test_a_debate_goes_on_by_itself_when_its_database_is_back() -> None:
+    store = Offline()
+    app = duel_app(store)
+    (debate_id,) = await created(app, 1)
+    heard = Heard()
+    queue = EmbeddedQueue(app, heard.hear, retry_seconds=0.01)
+    store.gone = 5  # the turn, its failure, and three times what is unfinished
+    await queue.enqueue(debate_id)
+    await heard.until(lambda: heard.of(DebateFinished))
+    await queue.drain(0)
+    assert [turn.position for turn in (await app.load(debate_id)).turns] == [0, 1, 2]
+
+
+async def test_what_has_failed_for_another_reason_is_left_alone() -> None:
+    app = scripted_app(ScriptedModel(sensible, faults={1: WrongKey("no")}))
+    (debate_id,) = await created(app, 1)
+    heard = Heard()
+    queue = EmbeddedQueue(app, heard.hear, retry_seconds=0.001)
+    await queue.enqueue(debate_id)
+    await heard.until(lambda: heard.of(DebateFailed))
+    other = (await created(app, 1))[0]
+    await queue.enqueue(other)
+    await heard.until(lambda: heard.of(DebateFinished))
+    await queue.drain(0)
+    assert ((await app.load(debate_id)).record.status, heard.of(DebateStarted)) == (Status.FAILED, [debate_id, other])
 
 
 # People

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,16 +22,23 @@ TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    opened: Store
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
+    async def in_memory() -> Store:
+        return MemoryStore()
+
     if request.param == "memory":
-        opened = MemoryStore()
-    elif request.param == "sqlite":
-        opened = await SqliteStore.open(tmp_path / "moot.db")
-    else:
-        opened = await PostgresStore.open(request.getfixturevalue("postgres_url"))
-    yield opened
-    await opened.close()
+        return in_memory
+    if request.param == "sqlite":
+        return lambda: SqliteStore.open(tmp_path / "moot.db")
+    url = request.getfixturevalue("postgres_url")
+    return lambda: PostgresStore.open(url)
+
+
+@pytest.fixture
+async def store(open_store: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
+    store = await open_store()
+    yield store
+    await store.close()
 
 
 async def ended(store: Store, status: Status) -> Record:

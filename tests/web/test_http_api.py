@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 from live import Gate, Live, serving, simple_app
 
+from moot.engine import Ending
+from moot.model import Status
 from moot.testing import MemoryStore
 from stage import Panelists
 
@@ -249,6 +251,15 @@ async def test_lists_are_filtered_and_come_in_pages(live: Live) -> None:
     assert (await live.get("/api/debates?format=panel")).body == {"debates": [], "next_cursor": None}
     bad = await live.get("/api/debates?cursor=nonsense")
     assert bad.problem == (400, "invalid_input", "'nonsense' is no cursor; take next_cursor from the page before")
+
+
+async def test_a_list_survives_a_debate_of_a_format_that_has_changed(live: Live) -> None:
+    debate_id = await live.create(start=False)
+    await live.app.store.take(debate_id, "ann", 30)
+    await live.app.store.end(debate_id, 1, Ending(Status.FINISHED, "completed", {"once": "otherwise"}))
+    debates = (await live.get("/api/debates")).body["debates"]
+    assert [(debate["status"], debate["headline"]) for debate in debates] == [("finished", None)]
+    assert (await live.get(f"/api/debates/{debate_id}")).body["outcome"] == {"once": "otherwise"}
 
 
 async def test_a_deleted_debate_is_gone_until_it_is_restored(live: Live) -> None:

@@ -63,18 +63,18 @@ class Teller:
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> list[Event]:
+def runs(draw: st.DrawFn, most_seats: int = 3) -> list[Event]:
     """Rounds in which one to three seats speak at once, words falling as they may, some beginning anew."""
     teller = Teller()
     base = 0
     for round in range(draw(st.integers(1, 3))):
         teller.tell(RoundStarted, round + 1)
-        seats = draw(st.integers(1, 3))
+        seats = draw(st.integers(1, most_seats))
         for position in range(base, base + seats):
             teller.start(position)
         for position in draw(st.lists(st.integers(base, base + seats - 1), max_size=12)):
             teller.say(position)
-        if draw(st.booleans()):
+        if most_seats > 1 and draw(st.booleans()):
             teller.start(base)
             teller.say(base)
         for position in draw(st.permutations(range(base, base + seats))):
@@ -125,11 +125,33 @@ def test_a_reader_who_joins_late_is_cut_off_and_returns_hears_everything_once(
     assert listener.endings == ["debate_finished"]
 
 
-@given(runs(), st.data())
-def test_a_reader_who_was_there_gets_exactly_the_rest(events: list[Event], data: st.DataObject) -> None:
-    frames = [frame(event) for event in events]
-    seen = data.draw(st.integers(0, len(frames) - 1))
-    assert join(events, len(events), frames[seen].id).frames == frames[seen + 1 :]
+@given(st.permutations([0, 1, 2] * 3))
+def test_seats_that_speak_at_once_are_heard_whole_wherever_a_reader_joins_and_is_cut_off(order: list[int]) -> None:
+    teller = Teller()
+    for position in range(3):
+        teller.start(position)
+    for number, position in enumerate(order):
+        if number == 5:
+            teller.start(0)  # its first attempt broke
+        teller.say(position)
+    for joined in range(1, len(teller.events) + 1):
+        first = join([*teller.events, teller.events[-1]], joined, 0).frames
+        for cut in range(len(first) + 1):
+            listener = Listener()
+            for event in decoded(first[:cut]):
+                listener.hear(event)
+            for event in decoded(join([*teller.events, teller.events[-1]], joined, listener.last_id).frames):
+                listener.hear(event)
+            for event in decoded(map(frame, teller.events[joined:])):
+                listener.hear(event)
+            assert listener.texts == teller.texts
+
+
+@given(runs(most_seats=1), st.data())
+def test_a_reader_of_seats_that_speak_in_turn_gets_exactly_the_rest(events: list[Event], data: st.DataObject) -> None:
+    whole = decoded(map(frame, events))
+    seen = data.draw(st.integers(0, len(whole) - 1))
+    assert decoded(join(events, len(events), whole[seen]["id"]).frames) == whole[seen + 1 :]  # type: ignore[arg-type]
 
 
 def test_a_turn_in_progress_is_told_as_one_start_and_one_chunk() -> None:

@@ -25,7 +25,6 @@ from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.forms import InvalidFields, form, settings
 from moot.web.markdown import document, speech
-from moot.web.pages import add_pages
 from moot.web.security import POLICY
 from moot.web.server import build_app
 from moot.web.sse import Hub
@@ -44,7 +43,6 @@ class House:
         self.changed = asyncio.Event()
         self.queue = EmbeddedQueue(self.app, self._hear, hub.tell_stopped)
         self.web = build_app(self.app, self.queue, hub)
-        add_pages(self.web, self.web.state.server)
         self.reader = Reader(self.web)
 
     def _hear(self, event: Event) -> None:
@@ -53,8 +51,10 @@ class House:
 
     async def until(self, debate_id: str, *statuses: Status) -> None:
         async with asyncio.timeout(10):
-            while (await self.app.load(debate_id)).record.status not in statuses:
+            while True:
                 self.changed.clear()
+                if (await self.app.load(debate_id)).record.status in statuses:
+                    return
                 await self.changed.wait()
 
     async def played(self, format: str, topic: str, **settings: Any) -> str:
@@ -155,6 +155,14 @@ async def test_a_duel_is_created_with_the_stance_that_was_chosen(house: House) -
     assert (record.topic, record.settings["stance_a"], record.settings["max_rounds"]) == ("Cats are better", "con", 1)
     assert page.one("h1").text == "Cats are better"
     await house.until(debate_id, Status.FINISHED)
+
+
+async def test_a_form_that_is_sent_twice_makes_one_debate(house: House) -> None:
+    for topic in ("Cats\r\nor dogs?", "Cats\r\nor dogs?", "Tea?"):
+        page = await house.reader.open("/new?format=duel")
+        page.one("input", name="once").attributes["value"] = "1"
+        await house.reader.submit("/new", "start", topic=topic)
+    assert [record.topic for record in await house.app.list()] == ["Tea?", "Cats\nor dogs?"]
 
 
 @pytest.mark.parametrize("name", sorted(load()))
@@ -408,6 +416,9 @@ async def test_a_debate_is_started_stopped_resumed_and_concluded(house: House) -
     await house.app.stop(debate_id)
     page = await house.reader.open(url)
     assert page.one("span", class_="status").text == "stopped"
+    assert page.one("div", class_="checkpoint").one("p", class_="soft").text == (
+        "It stopped because a person stopped it. Nothing is lost."
+    )
     await house.reader.submit(f"{url}/reply", "continue")
     await house.until(debate_id, Status.WAITING)
     await house.reader.open(url)

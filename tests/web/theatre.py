@@ -18,7 +18,6 @@ from moot.model import Record, Status
 from moot.queue.embedded import EmbeddedQueue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
-from moot.web.pages import add_pages
 from moot.web.server import Uvicorn, build_app, listening
 from moot.web.sse import Hub
 from stage import Panelists, sensible
@@ -102,8 +101,10 @@ class Theatre:
         return asyncio.run_coroutine_threadsafe(what(self._app), self._loop).result(SECONDS)
 
     async def _until(self, debate_id: str, status: Status) -> None:
-        while (await self._app.load(debate_id)).record.status is not status:
+        while True:
             self._changed.clear()
+            if (await self._app.load(debate_id)).record.status is status:
+                return
             await self._changed.wait()
 
     def _hear(self, event: Event) -> None:
@@ -119,7 +120,6 @@ class Theatre:
                 self._changed = asyncio.Event()
                 self._app, self._queue = app, EmbeddedQueue(app, self._hear, self._hub.tell_stopped)
                 web = build_app(app, self._queue, self._hub)
-                add_pages(web, web.state.server)
                 self._server = Uvicorn(web, self._hub.close)
                 self._server.ready = ready
                 await self._server.serve([listener])
@@ -136,7 +136,7 @@ def company(**parts: Any) -> Callable[[Request], str]:
         if request.schema.name in ("analysis", "rebuttal", "evaluation", "synthesis"):
             return panel(request)
         sides = [name for name in request.schema.schema.get("properties", {}) if name.startswith("score_")]
-        if len(sides) == 2 and request.schema.name == "verdict" and "score_advocate" not in sides:
+        if len(sides) == 2 and "score_advocate" not in sides:
             return json.dumps({"summary": "The better reasons won.", **dict(zip(sides, (7, 4), strict=True))})
         return sensible(request)
 

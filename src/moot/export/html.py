@@ -78,7 +78,8 @@ PAGE = """\
 def page(markdown_text: str, title: str) -> str:
     """The whole file; front matter is for tools and left out, and each turn keeps its anchor."""
     text = _FRONT_MATTER.sub("", markdown_text, count=1) if markdown_text.startswith("---\n") else markdown_text
-    return PAGE.format(title=escape(" ".join(title.split())), style=STYLE, body=_body(text))
+    shown = "".join(letter if letter.isprintable() else " " for letter in title)
+    return PAGE.format(title=escape(" ".join(shown.split())), style=STYLE, body=_body(text))
 
 
 def _body(text: str) -> str:

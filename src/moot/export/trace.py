@@ -81,6 +81,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
     rounds = sorted({turn.round for turn in turns if turn.round is not None})
     rounds_left = len(rounds) < _max_rounds(record)
     by_limit = record.stop_reason in Limits.model_fields
+    cut_short = record.status is Status.FINISHED and record.stop_reason != "completed"
     outcome: dict[str, Any] = record.outcome or {}
     return {
         "version": VERSION,
@@ -96,7 +97,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "turns": [turn_as_json(turn) for turn in turns],
         "final_answer": outcome.get("summary"),
         "total_rounds": len(rounds),
-        "early_stopped": record.status is Status.FINISHED and rounds_left and not by_limit,
+        "early_stopped": cut_short and rounds_left and not by_limit,
         "stop_reason": record.stop_reason,
         "error": record.error,
         "models": {seat: chosen.model for seat, chosen in record.seats.items()} | _embedding(turns),

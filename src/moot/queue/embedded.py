@@ -12,7 +12,7 @@ from functools import partial
 
 from moot.app import App
 from moot.engine import Sink
-from moot.errors import Fenced, MootError, WrongStatus
+from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.events import Event, TurnFinished, TurnStarted
 from moot.model import Record, Status
 from moot.owner import is_dead, this_process
@@ -24,10 +24,21 @@ LEASE_MARGIN = 0.1
 """A lease is looked at again so many seconds after it should have ended."""
 
 
+RETRY_SECONDS = 5.0
+"""After so long a debate is looked at again that the database, or another process, has kept from running."""
+
+
 class EmbeddedQueue:
-    def __init__(self, app: App, sink: Sink, on_paused: Callable[[Record], None] = lambda record: None) -> None:
+    def __init__(
+        self,
+        app: App,
+        sink: Sink,
+        on_paused: Callable[[Record], None] = lambda record: None,
+        retry_seconds: float = RETRY_SECONDS,
+    ) -> None:
         """`sink` gets the events of all runs, `on_paused` the debates that stop because nobody has answered."""
         self._app = app
+        self._retry_seconds = retry_seconds
         self._sink = sink
         self._on_paused = on_paused
         self._queued: dict[str, None] = {}
@@ -106,10 +117,13 @@ class EmbeddedQueue:
             ending = await self._app.run_queued(debate_id, self._hear)
             if ending.status is Status.WAITING:
                 await self._wait_for_person(debate_id, 0.0)
-        except (WrongStatus, Fenced) as error:
+            elif ending.status is Status.FAILED:
+                self._look_later(debate_id)  # its failure may be that nothing could be stored, not even that
+        except (WrongStatus, Fenced, NotFound) as error:
             log.info("%s is not run: %s", debate_id, error)
         except MootError as error:
-            log.warning("%s is not run: %s", debate_id, error)
+            log.warning("%s is not run now: %s", debate_id, error)
+            self._look_later(debate_id)
         except Exception:  # one debate's failure must not end the server
             log.exception("%s failed", debate_id)
         finally:
@@ -127,6 +141,8 @@ class EmbeddedQueue:
                 await self._wait_for_person(record.id, found.now - (found.waiting_since or found.now))
             else:
                 await self._take_over(record, found.now)
+        except StoreError:
+            raise
         except MootError as error:
             log.warning("%s is left alone: %s", record.id, error)
 
@@ -135,7 +151,7 @@ class EmbeddedQueue:
         left = (record.lease_until or now) - now
         mine = record.owner == this_process()  # the number of a dead process, given again
         if left > 0 and not mine and not (record.owner and is_dead(record.owner)):
-            self._later(record.id, left + LEASE_MARGIN, partial(self.look_after, record.id))
+            self._look_later(record.id, left + LEASE_MARGIN)
             return
         await self._app.store.release(record.id, record.run)
         if record.status is Status.RUNNING:
@@ -148,6 +164,9 @@ class EmbeddedQueue:
             question = await self._app.question(debate_id)
             if question and question.timeout_seconds is not None:
                 self._later(debate_id, max(0.0, question.timeout_seconds - waited), partial(self._pause, debate_id))
+
+    def _look_later(self, debate_id: str, seconds: float | None = None) -> None:
+        self._later(debate_id, seconds or self._retry_seconds, partial(self.look_after, debate_id))
 
     async def _pause(self, debate_id: str) -> None:
         record = await self._app.pause(debate_id)
@@ -169,6 +188,9 @@ class EmbeddedQueue:
     async def _tried(self, debate_id: str, do: Callable[[], Coroutine[None, None, None]]) -> None:
         try:
             await do()
+        except StoreError as error:
+            log.warning("%s, trying again: %s", debate_id, error)
+            self._later(debate_id, self._retry_seconds, do)
         except MootError as error:
             log.warning("%s: %s", debate_id, error)
 

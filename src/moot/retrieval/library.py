@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from moot.errors import StoreError
 from moot.retrieval import templates
 from moot.retrieval.embed import Embedder, WordLlamaEmbedder
-from moot.retrieval.passages import cut, relevant
+from moot.retrieval.passages import Passage, cut, relevant
 from moot.retrieval.retriever import Retriever
 from moot.retrieval.templates import Template
 
@@ -59,19 +61,28 @@ class Library:
     async def find(self, query: str, top_k: int) -> tuple[Found, ...]:
         """The templates that suit a question best, the best first."""
         known = self.templates()
-        retriever = await self._open()
-        await retriever.index(templates.documents(known.values()))
-        return tuple(Found(known[hit.id], hit.score) for hit in await retriever.search(query, top_k))
+        with _damage_named(self._cache):
+            retriever = await self._open()
+            await retriever.index(templates.documents(known.values()))
+            hits = await retriever.search(query, top_k)
+        # Another debate of this process may have indexed other templates in the meantime.
+        return tuple(Found(known[hit.id], hit.score) for hit in hits if hit.id in known)
 
     async def excerpts(self, texts: Mapping[str, str], query: str, top_k: int) -> tuple[Excerpt, ...]:
-        """The passages of these texts, by tag, that matter most to a question, in the order they stand in."""
+        """The passages of these texts, by tag, that matter most to a question, in the order they stand in.
+
+        Every text has its share, unless there are more texts than passages wanted.
+        """
         embedder = await self.embedder()
-        found = []
+        found: dict[Passage, str] = {}
+        begin = 0
         for tag, text in texts.items():
-            passages = cut(text)
-            share = max(1, round(top_k / len(texts)))
-            found += [Excerpt(tag, passage.text) for passage in await relevant(embedder, passages, query, share)]
-        return tuple(found)
+            share = max(1, top_k // len(texts))
+            for passage in await relevant(embedder, cut(text), query, share):
+                found[replace(passage, start=begin + passage.start)] = tag
+            begin += len(text)
+        best = await relevant(embedder, tuple(found), query, top_k)
+        return tuple(Excerpt(found[passage], passage.text) for passage in best)
 
     def add(self, file: Path) -> Template:
         return templates.add(self._own_templates, file)
@@ -92,6 +103,17 @@ class Library:
 
                 self._retriever = BuiltinRetriever(embedder, folder)
         return self._retriever
+
+
+@contextmanager
+def _damage_named(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("chromadb"):  # which is slow to import, and seldom there
+            raise
+        told = " ".join(str(error).split())
+        raise StoreError(f"the index of templates in {folder} cannot be used: {told}; remove that folder") from None
 
 
 def names(found: Sequence[Found]) -> str:

@@ -64,6 +64,16 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+JSON_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": problem["description"],
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Failed"}}},
+    }
+    for status, problem in PROBLEMS.items()
+}
+"""For routes whose success is no JSON."""
+
+
 class Load(Protocol):
     """How busy a queue is."""
 
@@ -217,7 +227,7 @@ async def make_workflow(debate_id: DebateId, server: Serving) -> WorkflowView:
     "/debates/{debate_id}/events",
     status_code=200,
     response_class=EventStream,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={**JSON_PROBLEMS, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def follow_debate(
     debate_id: DebateId,
@@ -236,7 +246,10 @@ async def follow_debate(
 @routes.get(
     "/debates/{debate_id}/export",
     response_class=Response,
-    responses={200: {"content": {media: {"schema": {"type": "string"}} for media in MEDIA_TYPES.values()}}},
+    responses={
+        **JSON_PROBLEMS,
+        200: {"content": {media: {"schema": {}} for media in MEDIA_TYPES.values()}},
+    },
 )
 async def export_debate(
     debate_id: DebateId,

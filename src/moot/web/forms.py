@@ -88,8 +88,10 @@ class Form:
 
     def group(self, group: Group) -> list[FormField]:
         own = [each for each in self.fields if each.group == group]
-        order = {f"{self.format.name}.{name}": at for at, name in enumerate(FIRST)}
-        return sorted(own, key=lambda each: order.get(each.name, -1)) if group == "first" else own
+        if group == "first":
+            order = {f"{self.format.name}.{name}": at for at, name in enumerate(FIRST)}
+            return sorted(own, key=lambda each: order.get(each.name, -1))
+        return sorted(own, key=lambda each: each.widget in ("flag", "seats"))  # what is short comes first
 
     def faulty(self, *groups: Group) -> bool:
         return any(each.fault for each in self.fields if each.group in groups)
@@ -106,7 +108,7 @@ def form(
     shown = defaults(format, configured)
     made = (
         _made(format, name, schema, shown.get(name), posted, suggestions, (faults or {}).get(name, ""))
-        for name, schema in schemas(format.settings).items()
+        for name, schema in schemas(format).items()
         if name not in LEFT_OUT
     )
     return Form(format, tuple(made), faults or {})
@@ -117,7 +119,7 @@ def settings(format: AnyFormat, configured: Mapping[str, JsonValue], posted: Pos
     shown = defaults(format, configured)
     chosen: JsonObject = {}
     faults: dict[str, str] = {}
-    for name, schema in schemas(format.settings).items():
+    for name, schema in schemas(format).items():
         full, widget = f"{format.name}.{name}", widget_of(name, schema)
         if name in LEFT_OUT or not any(under(key, full) for key in posted):
             continue
@@ -143,9 +145,10 @@ class InvalidFields(InvalidInput):
 def defaults(format: AnyFormat, configured: Mapping[str, JsonValue]) -> JsonObject:
     """What every setting is unless somebody says otherwise."""
     try:
-        return format.settings.model_validate(configured).model_dump(mode="json")
+        shown: JsonObject = format.settings.model_validate(configured).model_dump(mode="json")
     except ValidationError:  # the format needs something: then there is nothing to show
         return dict(configured)
+    return shown
 
 
 def _check(format: AnyFormat, chosen: Mapping[str, JsonValue], faults: dict[str, str]) -> None:
@@ -187,6 +190,9 @@ def _sentence(text: str) -> str:
 
 
 def label(name: str) -> str:
+    group = name.removeprefix("model_")
+    if group != name:
+        return f"Model, {group.replace('_', ' ')}"
     return LABELS.get(name, name.replace("_", " ").capitalize())
 
 

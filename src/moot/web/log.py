@@ -5,9 +5,8 @@ Knows no connection and no store; whoever has events of a debate, of this proces
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
@@ -39,6 +38,8 @@ class Frame(NamedTuple):
     id: int
     data: bytes
     kind: Kind
+    speech: int = 0
+    """Of what is said: the id under which that attempt at a turn began."""
 
     @property
     def run(self) -> int:
@@ -89,7 +90,7 @@ class Log:
         new = frame(event)
         if new.id <= self._last_id:
             return False
-        self._note(event, new)
+        new = self._noted(event, new)
         self.frames.append(new)
         self._last_id = new.id
         self.written += len(new.data)
@@ -124,16 +125,26 @@ class Log:
         if self.frames and self.frames[-1].run > record.run:
             kept = [each for each in kept if each.kind == "told"]  # it has gone on since it was read
         if self.frames and after >= self.frames[0].id:
-            at = bisect_right(self.frames, after, key=lambda frame: frame.id)
-            frames = [*self.frames[at:], *(each for each in kept if each.id > max(after, self._last_id))]
+            frames = [*self._rest(after), *(each for each in kept if each.id > max(after, self._last_id))]
         else:
-            known = {each.id: each for each in (*kept, *self._lasting(record), *self._text_so_far())}
-            frames = [known[id] for id in sorted(known) if id > after]
+            frames = self._text_so_far([*kept, *self._lasting(record)], after)
         current = [*kept[-1:], *self._lasting(record)[-1:]]
         for number, each in enumerate(frames, 1):
             if _ends(each, follow):
                 return Missed(frames[:number], over=True)
         return Missed(frames, over=any(_ends(each, follow) for each in current))
+
+    def _rest(self, after: int) -> list[Frame]:
+        """All frames after one, but none of a turn that is over and whose beginning the reader may not have heard.
+
+        Who joined late did not hear the beginning of turns that were over by then, and may have been cut off at a
+        frame of a turn that was spoken at the same time.
+        """
+        at = bisect_right(self.frames, after, key=lambda frame: frame.id)
+        heard = {turn.started.id for turn in self._speaking.values()}
+        if at and self.frames[at - 1].id == after:
+            heard.add(self.frames[at - 1].speech)
+        return [each for each in self.frames[at:] if each.kind != "said" or each.speech > after or each.speech in heard]
 
     def _lasting(self, record: Record) -> list[Frame]:
         """What is worth telling later; of the endings only the one that the debate has not gone on from."""
@@ -144,25 +155,30 @@ class Log:
                 lasting.append(last)
         return lasting
 
-    def _text_so_far(self) -> Iterator[Frame]:
-        """Each turn in progress from its start; chunks are put together where no other seat spoke in between."""
-        yield from (turn.started for turn in self._speaking.values())
-        chunks = heapq.merge(*(turn.chunks for turn in self._speaking.values()), key=lambda chunk: chunk.id)
-        for _, group in groupby(chunks, key=lambda chunk: chunk.position):
-            first, *others = group
-            text = first.text + "".join(chunk.text for chunk in others)
-            last = others[-1] if others else first
-            yield frame(replace(last, offset=first.offset, text=text))
+    def _text_so_far(self, lasting: Iterable[Frame], after: int) -> list[Frame]:
+        """What lasts and each turn in progress from its start, in the order of the ids.
 
-    def _note(self, event: Event, new: Frame) -> None:
+        Chunks are put together where nothing else is told in between, so that whoever has heard up to any of these
+        frames has heard all text up to it.
+        """
+        told: dict[int, Frame | TurnChunk] = {each.id: each for each in lasting}
+        for turn in self._speaking.values():
+            told |= {turn.started.id: turn.started} | {chunk.id: chunk for chunk in turn.chunks}
+        missed = [told[id] for id in sorted(told) if id > after]
+        return [whole for _, group in groupby(missed, key=_speaker) for whole in _put_together(list(group))]
+
+    def _noted(self, event: Event, new: Frame) -> Frame:
         if isinstance(event, TurnStarted):
+            new = new._replace(speech=new.id)
             self._speaking[event.position] = _Speaking(new, [])
         elif isinstance(event, TurnChunk) and event.position in self._speaking:
             self._speaking[event.position].chunks.append(event)
+            new = new._replace(speech=self._speaking[event.position].started.id)
         elif isinstance(event, TurnFinished):
             self._speaking.pop(event.position, None)
         elif new.kind in ("waiting", "end") or event.type == "debate_started":
             self._speaking.clear()
+        return new
 
     def _drop_older_half(self) -> None:
         number = 0
@@ -171,6 +187,19 @@ class Log:
             number += 1
         del self.frames[:number]
         self.dropped += number
+
+
+def _speaker(told: Frame | TurnChunk) -> int | None:
+    return told.position if isinstance(told, TurnChunk) else None
+
+
+def _put_together(told: Sequence[Frame | TurnChunk]) -> list[Frame]:
+    """Frames as they are; the chunks of one turn as one frame, under the id of the last."""
+    chunks = [each for each in told if isinstance(each, TurnChunk)]
+    if not chunks:
+        return [each for each in told if isinstance(each, Frame)]
+    text = "".join(chunk.text for chunk in chunks)
+    return [frame(replace(chunks[-1], offset=chunks[0].offset, text=text))]
 
 
 def _ends(frame: Frame, follow: bool) -> bool:

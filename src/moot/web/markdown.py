@@ -41,7 +41,7 @@ class Document(NamedTuple):
 def speech(text: str) -> Markup:
     """A turn, whose headings are no headings of the page, and which cannot be linked into."""
     reader = _reader()
-    tokens = reader.parse(printable(text))
+    tokens = _headed(reader.parse(printable(text)))
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "p"
@@ -57,7 +57,7 @@ def document(text: str, lead: str = "") -> Document:
     reader = _reader(footnotes=True)
     env: dict[str, Any] = {}
     tokens = reader.parse(_FRONT_MATTER.sub("", printable(text), count=1), env)
-    tokens = list(_own_words(_without_footnotes(tokens), lead))
+    tokens = _headed(list(_own_words(_without_footnotes(tokens), lead)))
     contents = tuple(_numbered(tokens))
     for token in tokens:
         for part in token.children or ():
@@ -89,6 +89,14 @@ def _no_page_of_ours(tag: str, name: str, value: str) -> str | None:
     """A link leads to another site or within the page, never to something that this server does."""
     leads = value.startswith("#") or value.partition(":")[0].lower() in SCHEMES
     return value if name != "href" or leads else None
+
+
+def _headed(tokens: list[Token]) -> list[Token]:
+    """Without headers of a table that say nothing."""
+    for before, inside, behind in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if before.type == "th_open" and not inside.content:
+            before.tag = behind.tag = "td"
+    return tokens
 
 
 def _without_footnotes(tokens: Sequence[Token]) -> Iterator[Token]:

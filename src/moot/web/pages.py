@@ -6,6 +6,8 @@ A handler reads what was posted, calls the app, and shows a page or redirects to
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -110,7 +112,8 @@ class Pages:
         )
 
     async def login(self, request: Request) -> Response:
-        return self._page("login.html")
+        """The page to log in, as the answer to whatever was asked for without the token."""
+        return self._page("login.html", 401, wrong="wrong" in request.query_params)
 
     async def new(self, request: Request) -> Response:
         chosen = request.query_params.get("format", next(iter(self._app.formats)))
@@ -125,7 +128,7 @@ class Pages:
             refuse_addresses(wanted)
             if last(posted, "do") == "estimate":
                 return self._form(chosen, posted, estimate=await self._estimate(chosen, topic, wanted))
-            record = await self._app.create(chosen, topic, wanted, queued=True)
+            record = await self._app.create(chosen, topic, wanted, queued=True, key=_key(posted))
         except MootError as error:
             return self._form(chosen, posted, error)
         await self._server.queue.enqueue(record.id)
@@ -224,6 +227,7 @@ class Pages:
             estimate=estimate,
             models=sorted({name for name in (self._app.settings.model, *self._app.settings.models.values()) if name}),
             longest_topic=LONGEST_TOPIC,
+            once=secrets.token_hex(8),
             here="new",
         )
 
@@ -287,7 +291,13 @@ def _topic_is_wrong(topic: str) -> bool:
 
 async def _posted(request: Request) -> Posted:
     data = await request.form()
-    return {name: [str(value) for value in data.getlist(name)] for name in data}
+    return {name: [str(value).replace("\r\n", "\n") for value in data.getlist(name)] for name in data}
+
+
+def _key(posted: Posted) -> str | None:
+    """What a form is known by that is sent twice with the same words, as by two clicks on its button."""
+    whole = repr(sorted((name, list(values)) for name, values in posted.items())).encode()
+    return f"form-{hashlib.sha256(whole).hexdigest()}" if last(posted, "once") else None
 
 
 def _to(path: str) -> Response:

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr, ValidationError
 
 from moot.engine import retold
 from moot.errors import InvalidInput, ScriptChanged
-from moot.model import NO_USAGE, Action, AnyFormat, JsonObject, Record, Status, Usage
+from moot.model import NO_USAGE, Action, AnyFormat, JsonObject, Outcome, Record, Status, Usage
 from moot.store.store import Place, Stored
 from moot.web import retelling
 
@@ -315,8 +315,17 @@ def place(cursor: str) -> Place:
     raise InvalidInput(f"{cursor!r} is no cursor; take next_cursor from the page before")
 
 
+def _headline(record: Record, format: AnyFormat | None) -> str | None:
+    if format is None or record.outcome is None:
+        return None
+    try:
+        outcome: Outcome = format.outcome.model_validate(record.outcome)
+    except ValidationError:  # of a version of the format that is gone; a list of debates must not fail for it
+        return None
+    return outcome.headline()
+
+
 def _summary(record: Record, format: AnyFormat | None) -> dict[str, Any]:
-    outcome = format.outcome.model_validate(record.outcome) if format and record.outcome else None
     return {
         "id": record.id,
         "format": record.format,
@@ -324,7 +333,7 @@ def _summary(record: Record, format: AnyFormat | None) -> dict[str, Any]:
         "status": record.status,
         "stop_reason": record.stop_reason,
         "error": record.error,
-        "headline": outcome and outcome.headline(),
+        "headline": _headline(record, format),
         "created_at": record.created_at,
         "finished_at": record.finished_at,
     }

@@ -31,6 +31,8 @@ LARGEST_DEBATE = 3 * 1024 * 1024
 """A new debate may bring its sources along."""
 COOKIE = "moot_session"
 OPEN_PATHS = frozenset({"/api/health", "/login"})
+OPEN_FOLDER = "/static/"
+"""What the page to log in is made with; the same on every server."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 POLICY = (
@@ -111,7 +113,10 @@ class Guard:
         answer = _Answer(send)
         headers = Headers(scope=scope)
         if refusal := self._refusal(scope, headers):
-            await answer.refuse(refusal)
+            if refusal.status == 401 and _wants_page(scope, headers):
+                await self._answer({**scope, "path": "/login", "raw_path": b"/login"}, receive, answer)
+            else:
+                await answer.refuse(refusal)
             return
         body = await _body(receive, headers, _largest(scope)) if scope["method"] not in SAFE_METHODS else b""
         if body is None:
@@ -145,7 +150,7 @@ class Guard:
         return None
 
     def _may_enter(self, scope: Scope, headers: Headers) -> bool:
-        if self._access.token is None or scope["path"] in OPEN_PATHS:
+        if self._access.token is None or scope["path"] in OPEN_PATHS or scope["path"].startswith(OPEN_FOLDER):
             return True
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self._access.knows(token.strip()):
@@ -208,7 +213,12 @@ async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | Non
 
 
 def _largest(scope: Scope) -> int:
-    return LARGEST_DEBATE if scope["path"] == "/api/debates" else LARGEST_BODY
+    return LARGEST_DEBATE if scope["path"] in ("/api/debates", "/api/estimate", "/new") else LARGEST_BODY
+
+
+def _wants_page(scope: Scope, headers: Headers) -> bool:
+    """Whether it is a person's browser that asks; it gets the page to log in, wherever it wanted to go."""
+    return scope["method"] == "GET" and not _is_api(scope) and "text/html" in headers.get("accept", "")
 
 
 def _is_api(scope: Scope) -> bool:

@@ -30,6 +30,7 @@ from moot.errors import (
     StoreError,
     WrongStatus,
 )
+from moot.llm.client import Client
 from moot.queue.embedded import EmbeddedQueue
 from moot.screen import printable
 from moot.settings import AppSettings
@@ -76,6 +77,7 @@ def build_app(app: App, queue: LoadedQueue, hub: Hub, who: Access | None = None)
     web.state.server = Server(app, queue, hub)
     web.state.access = who
     web.include_router(routes)
+    add_pages(web, web.state.server)
     web.add_api_route("/login", log_in, methods=["POST"], include_in_schema=False)
     web.add_exception_handler(MootError, _moot_error)
     web.add_exception_handler(RequestValidationError, _invalid_request)
@@ -88,6 +90,8 @@ async def log_in(request: Request, token: Annotated[str, Form()]) -> RedirectRes
     """Exchange the token for a cookie, for browsers."""
     who: Access = request.app.state.access
     if not who.knows(token):
+        if "text/html" in request.headers.get("accept", ""):
+            return RedirectResponse("/login?wrong", status_code=303)
         raise HTTPException(401, "this is not the server's token")
     response = RedirectResponse("/", status_code=303)
     secure = request.url.scheme == "https"
@@ -100,19 +104,21 @@ async def serve(
     host: str | None = None,
     port: int | None = None,
     ready: Callable[[str], None] = lambda address: None,
+    clients: Mapping[str, Client] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; the second one ends the process at once. `ready` is told the address."""
+    """Serve until SIGTERM or SIGINT; the second one ends the process at once. `ready` is told the address.
+
+    `clients` are model clients of the caller's own, by provider name.
+    """
     host, port = host or settings.host, settings.port if port is None else port
     token = settings.token.get_secret_value() if settings.token else None
     who = access(host, token, settings.allowed_hosts)
     _log_plainly()
     with listening(host, port) as listener:
-        async with build(settings) as app:
+        async with build(settings, clients=clients) as app:
             hub = Hub()
             queue = EmbeddedQueue(app, hub.emit, hub.tell_stopped)
-            web = build_app(app, queue, hub, who)
-            add_pages(web, web.state.server)
-            server = Uvicorn(web, hub.close)
+            server = Uvicorn(build_app(app, queue, hub, who), hub.close)
             address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             server.ready = lambda: ready(address)
             await server.serve([listener])

@@ -13,7 +13,7 @@ import orjson
 from pydantic import JsonValue
 
 from moot.errors import InvalidInput
-from moot.model import Settings
+from moot.model import AnyFormat
 
 Widget: TypeAlias = Literal[
     "choice", "flag", "number", "line", "text", "list", "pairs", "json", "seats", "rows", "cast"
@@ -30,8 +30,9 @@ MOST_DIGITS = 3
 
 
 @cache
-def schemas(settings: type[Settings]) -> Mapping[str, Schema]:
-    whole = settings.model_json_schema()
+def schemas(format: AnyFormat) -> Mapping[str, Schema]:
+    """The schema of each setting, with all it refers to written out."""
+    whole = format.settings.model_json_schema()
     known = whole.get("$defs", {})
     return {name: _resolved(schema, known) for name, schema in whole["properties"].items()}
 

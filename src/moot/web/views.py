@@ -257,7 +257,7 @@ def _meters(record: Record, turns: Sequence[Turn]) -> Iterator[Meter]:
     most = limits.get("max_rounds")
     yield Meter("rounds", "Round", rounds, most, f"{rounds} of {most}" if most else str(rounds))
     seconds, most = span_seconds(turns), limits.get("max_runtime_seconds")
-    yield Meter("seconds", "Speaking", seconds, most, _of(duration_text(seconds), most and duration_text(most)))
+    yield Meter("seconds", "Time", seconds, most, _of(duration_text(seconds), most and duration_text(most)))
     usage, most = _usage(turns), limits.get("max_total_output_tokens")
     about = "about " if usage.estimated else ""
     yield Meter(

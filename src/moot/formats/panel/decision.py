@@ -119,7 +119,7 @@ class Decision(Outcome):
         return "\n".join([*_front(self, record), *_record(self, record, turns)])
 
     def issue(self, record: Record) -> Issue | None:
-        if self.fallback:
+        if self.fallback or self.approved is False:
             return None
         return Issue(f"Act on the decision: {in_line(first_sentence(record.topic))}", "\n".join(_issue(self, record)))
 

@@ -1,6 +1,6 @@
 // The list of debates while some of them go on.
 
-const EVERY = 5000;
+const EVERY = 3000;
 
 setInterval(async () => {
   const rows = document.getElementById("rows");

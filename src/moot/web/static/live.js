@@ -10,6 +10,7 @@ const EVENTS = ["debate_started", "round_started", "turn_started", "turn_chunk",
   "limit_reached", "debate_finished", "debate_stopped", "debate_failed"];
 const ENDS = {debate_finished: "The debate is finished", debate_stopped: "The debate has stopped", debate_failed: "The debate has failed"};
 const NEAR = 120;
+const TOP = 8;
 const AGAIN = 1000;
 const RENEW = 2000;
 const STREAMS = 4;
@@ -109,15 +110,15 @@ document.addEventListener("visibilitychange", () => {
 function begin(event) {
   let turn = speaking.get(event.position);
   if (!turn) {
-    const kept = atEnd();
-    turn = {seat: event.seat, text: "", node: blank(event)};
+    turn = {seat: event.seat, kind: event.kind, round: event.round, text: "", node: blank(event)};
     for (const other of speaking.values())
-      if (other.kind === event.kind && other.round === event.round) [turn.node, other.node].forEach((node) => node.classList.add("beside"));
-    Object.assign(turn, {kind: event.kind, round: event.round});
+      if (other.kind === turn.kind && other.round === turn.round) [turn.node, other.node].forEach((node) => node.classList.add("beside"));
     speaking.set(event.position, turn);
-    put(turn.node, sectionFor(event.round));
+    keepPlace(() => {
+      put(turn.node, sectionFor(event.round));
+      return 1;
+    });
     announce(`${event.title} is speaking`);
-    follow(kept, 1);
   }
   turn.text = "";
   turn.shown.data = "";
@@ -144,9 +145,7 @@ function grow(event) {
 
 function draw(turn) {
   turn.drawing = 0;
-  const kept = atEnd();
-  turn.shown.data = turn.text;
-  follow(kept, 0);
+  keepPlace(() => { turn.shown.data = turn.text; });
 }
 
 function mark() {
@@ -217,7 +216,13 @@ function firstMissing() {
 }
 
 function show(fresh) {
-  const kept = atEnd();
+  keepPlace(() => renew(fresh));
+  mark();
+  tick();
+  connect();
+}
+
+function renew(fresh) {
   let added = 0;
   for (const section of fresh.querySelectorAll(".round")) {
     const mine = transcript.querySelector(`[data-key="${section.dataset.key}"]`) || addSection(section.dataset.key, section.querySelector("h2").textContent);
@@ -225,10 +230,7 @@ function show(fresh) {
   }
   for (const part of fresh.querySelectorAll("[data-part]")) swap(document.getElementById(part.id), part);
   if (!goesOn()) for (const left of transcript.querySelectorAll(".turn.speaking")) left.remove();
-  mark();
-  tick();
-  follow(kept, added);
-  connect();
+  return added;
 }
 
 function place(turn, section) {
@@ -289,9 +291,16 @@ function atEnd() {
   return innerHeight + scrollY >= document.documentElement.scrollHeight - NEAR;
 }
 
-function follow(wasAtEnd, added) {
-  if (wasAtEnd) scrollTo({top: document.documentElement.scrollHeight});
+function keepPlace(change) {
+  // Who is at the end follows it; for everyone else what they read stays where it is, whatever grows above.
+  const following = atEnd();
+  const read = !following && scrollY > TOP && [...transcript.querySelectorAll("[data-position]")].find((turn) => turn.getBoundingClientRect().bottom > NEAR);
+  const top = read && read.getBoundingClientRect().top;
+  const added = change() || 0;
+  const now = read && document.getElementById(read.id);
+  if (following) scrollTo({top: document.documentElement.scrollHeight});
   else unseen += added;
+  if (now) scrollBy({top: now.getBoundingClientRect().top - top});
   showUnseen();
 }
 
