@@ -12,7 +12,8 @@ from program import events_until, finish, run, started
 @pytest.mark.local_model
 def test_the_built_in_model_debates_to_a_stored_verdict() -> None:
     caps = '{"debater_a": 40, "debater_b": 40, "judge": 120}'
-    arguments = ["debate", "Is tea better than coffee?", "--max-rounds", "1", "--set", f"max_tokens={caps}"]
+    question = ("Is tea better than coffee?", "--format", "duel")
+    arguments = ["debate", *question, "--max-rounds", "1", "--set", f"max_tokens={caps}"]
     with started(*arguments, "--model", "local:smollm2", "--json") as process:
         before = events_until(process, "turn_chunk", 5)
         assert [event["type"] for event in before].count("turn_finished") == 0  # its words come one by one

@@ -262,6 +262,8 @@ class App:
     async def rate(self, debate_id: str, stars: int, comment: str = "") -> Rating:
         if not 1 <= stars <= 5:
             raise InvalidInput(f"{stars} stars cannot be given: give 1 to 5")
+        if (await self.load(debate_id)).record.outcome is None:
+            raise WrongStatus(f"{debate_id} has no outcome to rate yet")
         return await self.store.rate(debate_id, Rating(stars, _checked_text(comment)))
 
     async def export(self, debate_id: str, style: str) -> str:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.text import Text
 
@@ -212,6 +211,8 @@ def print_outcome(console: Console, format: AnyFormat, stored: Stored) -> None:
 
 def _print_document(console: Console, text: str) -> None:
     if console.is_terminal:
+        from rich.markdown import Markdown  # slow to import
+
         width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
         console.print(Padding(Markdown(text), (1, len(INDENT))), width=width)
     else:
