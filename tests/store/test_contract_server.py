@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from moot.engine import Ending
 from moot.errors import Busy, MootError, NotFound, WrongStatus
 from moot.model import Rating, Record, Said, Status, Turn, Workflow
-from moot.store.postgres import PostgresStore
-from moot.store.sqlite import SqliteStore
 from moot.store.store import Place, Store, Unfinished
 from moot.testing import MemoryStore
 
 NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
 TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Awaitable[Store]]:
-    async def in_memory() -> Store:
-        return MemoryStore()
-
-    if request.param == "memory":
-        return in_memory
-    if request.param == "sqlite":
-        return lambda: SqliteStore.open(tmp_path / "moot.db")
-    url = request.getfixturevalue("postgres_url")
-    return lambda: PostgresStore.open(url)
-
-
-@pytest.fixture
-async def store(open_store: Callable[[], Awaitable[Store]]) -> AsyncIterator[Store]:
-    store = await open_store()
-    yield store
-    await store.close()
 
 
 async def ended(store: Store, status: Status) -> Record:

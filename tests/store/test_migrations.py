@@ -16,9 +16,9 @@ import pytest
 from moot.engine import Control
 from moot.errors import SchemaTooNew, StoreError
 from moot.model import Record, Said, SeatSettings, Status, Turn, Usage
-from moot.store.postgres import PostgresStore
+from moot.store.postgres import open_postgres
 from moot.store.sql import migrations
-from moot.store.sqlite import SqliteStore
+from moot.store.sqlite import open_sqlite
 from moot.store.store import Store, Stored
 
 NEWEST = len(migrations("sqlite", 0))
@@ -44,7 +44,7 @@ class SqliteDatabase:
         self.path = path
 
     async def open(self) -> Store:
-        return await SqliteStore.open(self.path)
+        return await open_sqlite(self.path)
 
     async def run(self, sql: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection:
@@ -72,7 +72,7 @@ class PostgresDatabase:
         self.url = url
 
     async def open(self) -> Store:
-        return await PostgresStore.open(self.url)
+        return await open_postgres(self.url)
 
     async def run(self, sql: str) -> None:
         connection = await asyncpg.connect(self.url)
@@ -196,12 +196,12 @@ async def test_a_database_opened_by_many_at_once_is_made_once(database: Database
 OPEN_WHEN_TOLD = """
 import asyncio, sys
 from pathlib import Path
-from moot.store.sqlite import SqliteStore
+from moot.store.sqlite import open_sqlite
 
 async def main():
     print("ready", flush=True)
     sys.stdin.readline()
-    await (await SqliteStore.open(Path(sys.argv[1]))).close()
+    await (await open_sqlite(Path(sys.argv[1]))).close()
 
 asyncio.run(main())
 """

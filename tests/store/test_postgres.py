@@ -12,16 +12,17 @@ import pytest
 from moot.errors import StoreError
 from moot.model import Record, Turn
 from moot.store.operations import append
-from moot.store.postgres import PostgresStore
+from moot.store.postgres import open_postgres
 from moot.store.sql import queries
+from moot.store.sql_store import SqlStore
 
 NEW = Record("DEB-1", "duel", 1, "Why?", {}, {}, 0.0)
 TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
 
 
 @pytest.fixture
-async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    store = await PostgresStore.open(postgres_url)
+async def store(postgres_url: str) -> AsyncIterator[SqlStore]:
+    store = await open_postgres(postgres_url)
     yield store
     await store.close()
 
@@ -46,18 +47,18 @@ async def session(postgres_url: str) -> AsyncIterator[asyncpg.Connection[asyncpg
 )
 async def test_a_server_that_cannot_be_reached_is_told_without_the_password(url: str) -> None:
     with pytest.raises(StoreError, match=r"check the server|cannot be read; write postgresql://") as caught:
-        await PostgresStore.open(url)
+        await open_postgres(url)
 
     assert "s3cret" not in str(caught.value)
 
 
 async def test_a_database_that_does_not_exist_is_named(postgres_url: str) -> None:
     with pytest.raises(StoreError, match='database "no_such" does not exist; check the server'):
-        await PostgresStore.open(re.sub(r"moot_test_\d+", "no_such", postgres_url))
+        await open_postgres(re.sub(r"moot_test_\d+", "no_such", postgres_url))
 
 
 async def test_a_lost_connection_is_told_and_replaced(
-    store: PostgresStore, session: asyncpg.Connection[asyncpg.Record]
+    store: SqlStore, session: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     created = await store.create(NEW)
     others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
@@ -74,7 +75,7 @@ async def test_a_lost_connection_is_told_and_replaced(
 
 
 async def test_no_run_begins_while_a_turn_of_the_run_before_is_being_stored(
-    store: PostgresStore, session: asyncpg.Connection[asyncpg.Record]
+    store: SqlStore, session: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     await store.create(NEW)
     await store.take("DEB-1", "ann", -1)
@@ -89,9 +90,7 @@ async def test_no_run_begins_while_a_turn_of_the_run_before_is_being_stored(
 
 
 @pytest.mark.parametrize("sql", ["UPDATE turns SET content = ''", "DELETE FROM turns", "TRUNCATE turns"])
-async def test_turns_cannot_be_changed(
-    store: PostgresStore, session: asyncpg.Connection[asyncpg.Record], sql: str
-) -> None:
+async def test_turns_cannot_be_changed(store: SqlStore, session: asyncpg.Connection[asyncpg.Record], sql: str) -> None:
     await store.create(NEW)
     await store.take("DEB-1", "ann", 30)
     await store.append("DEB-1", TURN)

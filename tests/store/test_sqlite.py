@@ -16,7 +16,8 @@ import pytest
 from moot.engine import Control
 from moot.errors import Busy, Fenced, StoreError
 from moot.model import Record, Turn
-from moot.store.sqlite import SqliteStore
+from moot.store.sql_store import SqlStore
+from moot.store.sqlite import open_sqlite
 
 NEW = Record("DEB-1", "duel", 1, "Why?", {}, {}, 0.0)
 TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
@@ -30,9 +31,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
+async def store(path: Path) -> AsyncIterator[SqlStore]:
     """A store with one running debate."""
-    store = await SqliteStore.open(path)
+    store = await open_sqlite(path)
     await store.create(NEW)
     await store.take("DEB-1", "ann", 30)
     yield store
@@ -71,7 +72,7 @@ def tell(process: subprocess.Popen[str]) -> None:
 # The writer
 
 
-async def test_what_waits_is_committed_together(store: SqliteStore, path: Path) -> None:
+async def test_what_waits_is_committed_together(store: SqlStore, path: Path) -> None:
     before = commits(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -82,7 +83,7 @@ async def test_what_waits_is_committed_together(store: SqliteStore, path: Path) 
     assert commits(path) - before <= 2
 
 
-async def test_one_failing_write_does_not_disturb_the_others_of_its_batch(store: SqliteStore, path: Path) -> None:
+async def test_one_failing_write_does_not_disturb_the_others_of_its_batch(store: SqlStore, path: Path) -> None:
     unreadable = replace(TURN, position=100, data={"more than 64 bits": 2**70})
     surrogate = replace(TURN, position=101, content="\ud800")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -97,7 +98,7 @@ async def test_one_failing_write_does_not_disturb_the_others_of_its_batch(store:
     assert (await store.load("DEB-1")).turns == tuple(turns(6))
 
 
-async def test_a_cancelled_caller_leaves_the_writer_at_work(store: SqliteStore) -> None:
+async def test_a_cancelled_caller_leaves_the_writer_at_work(store: SqlStore) -> None:
     (first,) = await submitted(store.append("DEB-1", turns(1)[0]))
     first.cancel()
 
@@ -108,7 +109,7 @@ async def test_a_cancelled_caller_leaves_the_writer_at_work(store: SqliteStore) 
 
 
 def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
-    store = asyncio.run(SqliteStore.open(path))
+    store = asyncio.run(open_sqlite(path))
     asyncio.run(store.create(NEW))
     asyncio.run(store.take("DEB-1", "ann", 30))
     assert asyncio.run(store.append("DEB-1", TURN)) == Control()
@@ -117,10 +118,10 @@ def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
 
 
 def test_a_caller_whose_loop_is_gone_does_not_disturb_the_writer(path: Path) -> None:
-    async def hand_over(store: SqliteStore) -> None:
+    async def hand_over(store: SqlStore) -> None:
         await submitted(store.append("DEB-1", TURN))
 
-    store = asyncio.run(SqliteStore.open(path))
+    store = asyncio.run(open_sqlite(path))
     asyncio.run(store.create(NEW))
     asyncio.run(store.take("DEB-1", "ann", 30))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -133,7 +134,7 @@ def test_a_caller_whose_loop_is_gone_does_not_disturb_the_writer(path: Path) -> 
 
 
 async def test_close_stores_what_was_handed_over_and_lets_go_of_the_file(path: Path) -> None:
-    store = await SqliteStore.open(path)
+    store = await open_sqlite(path)
     await store.create(NEW)
     await store.take("DEB-1", "ann", 30)
     tasks = await submitted(*(store.append("DEB-1", turn) for turn in turns(50)))
@@ -150,7 +151,7 @@ async def test_close_stores_what_was_handed_over_and_lets_go_of_the_file(path: P
 
 
 @pytest.mark.parametrize("sql", ["UPDATE turns SET content = ''", "DELETE FROM turns"])
-async def test_turns_cannot_be_changed(store: SqliteStore, path: Path, sql: str) -> None:
+async def test_turns_cannot_be_changed(store: SqlStore, path: Path, sql: str) -> None:
     await store.append("DEB-1", TURN)
 
     with (
@@ -168,7 +169,7 @@ async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path.write_text("Dear diary, " * 1000)
 
     with pytest.raises(StoreError, match="this file is no moot database; choose another path"):
-        await SqliteStore.open(path)
+        await open_sqlite(path)
 
     assert path.read_text() == "Dear diary, " * 1000
 
@@ -177,7 +178,7 @@ async def test_a_path_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path, tmp_path / "file" / "moot.db"):
         with pytest.raises(StoreError, match="path"):
-            await SqliteStore.open(path)
+            await open_sqlite(path)
 
 
 # Other processes
@@ -193,7 +194,7 @@ connection.close()
 
 
 async def test_a_lock_held_by_another_process_loses_nothing_and_blocks_no_reader(
-    store: SqliteStore, path: Path, start: Start
+    store: SqlStore, path: Path, start: Start
 ) -> None:
     other = start(HOLD_THE_LOCK, path)
     assert read_line(other) == "locked"
@@ -210,10 +211,10 @@ TAKE_AND_APPEND = """
 import asyncio, sys
 from pathlib import Path
 from moot.model import Turn
-from moot.store.sqlite import SqliteStore
+from moot.store.sqlite import open_sqlite
 
 async def main():
-    store = await SqliteStore.open(Path(sys.argv[1]))
+    store = await open_sqlite(Path(sys.argv[1]))
     await store.take("DEB-1", "the other process", 30)
     await store.append("DEB-1", Turn(0, "debater_a", "argument", 1, "Because.", run=1))
     print("stored", flush=True)
@@ -226,7 +227,7 @@ asyncio.run(main())
 async def test_a_turn_survives_the_kill_of_its_process_which_owns_the_debate_till_its_lease_ends(
     path: Path, start: Start
 ) -> None:
-    store = await SqliteStore.open(path)
+    store = await open_sqlite(path)
     await store.create(NEW)
     other = start(TAKE_AND_APPEND, path)
     assert read_line(other) == "stored"
@@ -245,10 +246,10 @@ import asyncio, resource, sys
 from pathlib import Path
 from moot.errors import StoreError
 from moot.model import Turn
-from moot.store.sqlite import SqliteStore
+from moot.store.sqlite import open_sqlite
 
 async def main():
-    store = await SqliteStore.open(Path(sys.argv[1]))
+    store = await open_sqlite(Path(sys.argv[1]))
     await store.take("DEB-1", "ann", 30)
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, unlimited[1]))
@@ -269,7 +270,7 @@ asyncio.run(main())
 
 
 async def test_a_full_disk_is_reported_and_the_debate_goes_on_when_there_is_room(path: Path, start: Start) -> None:
-    store = await SqliteStore.open(path)
+    store = await open_sqlite(path)
     await store.create(NEW)
     await store.close()
 

@@ -9,13 +9,10 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from moot.engine import Control, Ending
 from moot.errors import StoreError
-from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
-from moot.store import operations
 from moot.store.operations import AlreadyThere, Operation
 from moot.store.sql import migrations, queries
-from moot.store.store import Place, Stored, Unfinished
+from moot.store.sql_store import SqlStore
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -36,110 +33,40 @@ SCHEMA_TABLE = """
 """
 
 
-class PostgresStore:
-    @classmethod
-    async def open(cls, url: str) -> PostgresStore:
-        """Connect to a database and bring its schema up to date. Raises StoreError, SchemaTooNew."""
-        place = _place(url)
-        with _clear_errors(place):
-            pool = await _connect(url)
-            try:
-                async with pool.acquire() as connection:
-                    await _migrate(connection)
-            except BaseException:
-                pool.terminate()
-                raise
-        return cls(pool, place)
+async def open_postgres(url: str) -> SqlStore:
+    """Connect to a database and bring its schema up to date. Raises StoreError, SchemaTooNew."""
+    place = _place(url)
+    with _clear_errors(place):
+        pool = await _connect(url)
+        try:
+            async with pool.acquire() as connection:
+                await _migrate(connection)
+        except BaseException:
+            pool.terminate()
+            raise
+    return SqlStore(_Server(pool, place))
 
+
+class _Server:
     def __init__(self, pool: Pool, place: str) -> None:
         self._pool = pool
         self._place = place
-
-    async def create(self, record: Record, key: str | None = None) -> Record:
-        return await self._run(operations.create(record, key))
-
-    async def load(self, debate_id: str) -> Stored:
-        with _clear_errors(self._place):
-            async with (
-                self._pool.acquire() as connection,
-                connection.transaction(isolation="repeatable_read", readonly=True),
-            ):
-                return await _run(connection, operations.load(debate_id))
-
-    async def list(
-        self,
-        *,
-        limit: int,
-        status: Status | None = None,
-        format: str | None = None,
-        words: str = "",
-        after: Place | None = None,
-    ) -> tuple[Record, ...]:
-        return await self._run(operations.list_debates(limit, status, format, words, after))
-
-    async def unfinished(self) -> tuple[Unfinished, ...]:
-        return await self._run(operations.unfinished())
-
-    async def enqueue(self, debate_id: str) -> Record:
-        return await self._run(operations.enqueue(debate_id))
-
-    async def delete(self, debate_id: str) -> None:
-        await self._run(operations.delete(debate_id))
-
-    async def restore(self, debate_id: str) -> Record:
-        return await self._run(operations.restore(debate_id))
-
-    async def append(self, debate_id: str, turn: Turn) -> Control:
-        return await self._run(operations.append(debate_id, turn))
-
-    async def add_failure(self, debate_id: str, failure: Failure) -> None:
-        await self._run(operations.add_failure(debate_id, failure))
-
-    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
-        # From here on only this run can append, so its turns can be read afterwards.
-        record = await self._run(operations.take(debate_id, owner, lease_seconds, only_queued))
-        return (await self.load(debate_id))._replace(record=record)
-
-    async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:
-        await self._run(operations.heartbeat(debate_id, run, lease_seconds))
-
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
-        await self._run(operations.end(debate_id, run, ending))
-
-    async def release(self, debate_id: str, run: int) -> bool:
-        return await self._run(operations.release(debate_id, run))
-
-    async def ask_to_stop(self, debate_id: str) -> Record:
-        return await self._run(operations.ask_to_stop(debate_id))
-
-    async def ask_to_conclude(self, debate_id: str) -> Record:
-        return await self._run(operations.ask_to_conclude(debate_id))
-
-    async def pause(self, debate_id: str) -> Record:
-        return await self._run(operations.pause(debate_id))
-
-    async def say(self, debate_id: str, said: Said) -> Said:
-        return await self._run(operations.say(debate_id, said))
-
-    async def said(self, debate_id: str) -> tuple[Said, ...]:
-        return await self._run(operations.said(debate_id))
-
-    async def rate(self, debate_id: str, rating: Rating) -> Rating:
-        return await self._run(operations.rate(debate_id, rating))
-
-    async def add_workflow(self, debate_id: str, workflow: Workflow) -> Workflow:
-        return await self._run(operations.add_workflow(debate_id, workflow))
-
-    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
-        return await self._run(operations.note_delivery(debate_id, workflow))
 
     async def close(self) -> None:
         """Finish what was begun, then disconnect."""
         await self._pool.close()
 
-    async def _run(self, operation: Operation[T]) -> T:
+    async def write(self, operation: Operation[T]) -> T:
         with _clear_errors(self._place):
             async with self._pool.acquire() as connection:
+                return await _run(connection, operation)
+
+    async def read(self, operation: Operation[T]) -> T:
+        with _clear_errors(self._place):
+            async with (
+                self._pool.acquire() as connection,
+                connection.transaction(isolation="repeatable_read", readonly=True),
+            ):
                 return await _run(connection, operation)
 
 

@@ -17,13 +17,10 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
-from moot.engine import Control, Ending
 from moot.errors import StoreError
-from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
-from moot.store import operations
 from moot.store.operations import AlreadyThere, Operation
 from moot.store.sql import migrations, queries
-from moot.store.store import Place, Stored, Unfinished
+from moot.store.sql_store import SqlStore
 
 T = TypeVar("T")
 
@@ -41,12 +38,12 @@ ADVICE = {
 }
 
 
-class SqliteStore:
-    @classmethod
-    async def open(cls, path: Path) -> SqliteStore:
-        """Open the file, making it and its folder when they are missing. Raises StoreError, SchemaTooNew."""
-        return cls(path, await asyncio.to_thread(_open, path))
+async def open_sqlite(path: Path) -> SqlStore:
+    """Open the file, making it and its folder when they are missing. Raises StoreError, SchemaTooNew."""
+    return SqlStore(_File(path, await asyncio.to_thread(_open, path)))
 
+
+class _File:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._writer = _Writer(path, connection)
@@ -54,93 +51,20 @@ class SqliteStore:
         self._idle: deque[sqlite3.Connection] = deque()
         self._closed = False
 
-    async def create(self, record: Record, key: str | None = None) -> Record:
-        return await self._write(operations.create(record, key))
-
-    async def load(self, debate_id: str) -> Stored:
-        return await self._read(operations.load(debate_id))
-
-    async def list(
-        self,
-        *,
-        limit: int,
-        status: Status | None = None,
-        format: str | None = None,
-        words: str = "",
-        after: Place | None = None,
-    ) -> tuple[Record, ...]:
-        return await self._read(operations.list_debates(limit, status, format, words, after))
-
-    async def unfinished(self) -> tuple[Unfinished, ...]:
-        return await self._read(operations.unfinished())
-
-    async def enqueue(self, debate_id: str) -> Record:
-        return await self._write(operations.enqueue(debate_id))
-
-    async def delete(self, debate_id: str) -> None:
-        await self._write(operations.delete(debate_id))
-
-    async def restore(self, debate_id: str) -> Record:
-        return await self._write(operations.restore(debate_id))
-
-    async def append(self, debate_id: str, turn: Turn) -> Control:
-        return await self._write(operations.append(debate_id, turn))
-
-    async def add_failure(self, debate_id: str, failure: Failure) -> None:
-        await self._write(operations.add_failure(debate_id, failure))
-
-    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
-        # From here on only this run can append, so its turns can be read beside the writer.
-        record = await self._write(operations.take(debate_id, owner, lease_seconds, only_queued))
-        return (await self.load(debate_id))._replace(record=record)
-
-    async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:
-        await self._write(operations.heartbeat(debate_id, run, lease_seconds))
-
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
-        await self._write(operations.end(debate_id, run, ending))
-
-    async def release(self, debate_id: str, run: int) -> bool:
-        return await self._write(operations.release(debate_id, run))
-
-    async def ask_to_stop(self, debate_id: str) -> Record:
-        return await self._write(operations.ask_to_stop(debate_id))
-
-    async def ask_to_conclude(self, debate_id: str) -> Record:
-        return await self._write(operations.ask_to_conclude(debate_id))
-
-    async def pause(self, debate_id: str) -> Record:
-        return await self._write(operations.pause(debate_id))
-
-    async def say(self, debate_id: str, said: Said) -> Said:
-        return await self._write(operations.say(debate_id, said))
-
-    async def said(self, debate_id: str) -> tuple[Said, ...]:
-        return await self._read(operations.said(debate_id))
-
-    async def rate(self, debate_id: str, rating: Rating) -> Rating:
-        return await self._write(operations.rate(debate_id, rating))
-
-    async def add_workflow(self, debate_id: str, workflow: Workflow) -> Workflow:
-        return await self._write(operations.add_workflow(debate_id, workflow))
-
-    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
-        return await self._write(operations.note_delivery(debate_id, workflow))
-
     async def close(self) -> None:
         """Finish what was begun, then let go of the file."""
         if not self._closed:
             self._closed = True
             await asyncio.to_thread(self._close)
 
-    async def _write(self, operation: Operation[T]) -> T:
+    async def write(self, operation: Operation[T]) -> T:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._writer.submit(_Job(operation, loop, future))
         return await future
 
-    async def _read(self, operation: Operation[T]) -> T:
+    async def read(self, operation: Operation[T]) -> T:
         self._check_open()
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, operation)
 
