@@ -493,7 +493,8 @@ def test_hostile_texts_run_nothing_and_fetch_nothing(tmp_path: Path, context: Br
             page.click("button[value=start]")
             expect(page.locator(".turn.speaking")).to_have_count(1)
             page.fill("#words", group[:2000])
-            page.get_by_role("button", name="Say it").click()
+            with page.expect_response(re.compile("/reply")):
+                page.get_by_role("button", name="Say it").click()
             theatre.baton.let_all()
             expect(page.locator("#outcome .headline")).to_be_visible()
             assert titles(page).count("You remark") == 1
