@@ -124,12 +124,12 @@ async def _line(prompt: str) -> str:
         if not typed.done():
             typed.set_exception(_Gone(Left.INTERRUPTED))
 
-    sys.stdout.write(prompt)
-    sys.stdout.flush()
     loop.add_reader(terminal, read)
     for name in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):
             loop.add_signal_handler(name, interrupt)
+    sys.stdout.write(prompt)  # who sees it can rely on Ctrl-C
+    sys.stdout.flush()
     try:
         line = await typed
     finally:
