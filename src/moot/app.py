@@ -17,7 +17,7 @@ import orjson
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.engine import Ending, Player, Sink, next_steps, retold, run_debate
+from moot.engine import Ending, Player, run_debate
 from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, ScriptChanged, StoreError, WrongStatus, faults
 from moot.estimate import Estimate, estimate
 from moot.events import Event
@@ -48,6 +48,8 @@ from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
 from moot.prompts import Prompts
+from moot.readers import Sink
+from moot.replay import next_steps, retold
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
 from moot.settings import AppSettings, cache_folder, config_folder

@@ -17,12 +17,12 @@ from rich.text import Text
 
 from moot import settings
 from moot.app import App, build
-from moot.engine import retold
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.formats import find
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import Action, Status
+from moot.replay import retold
 from moot.screen import printable
 from moot.store.store import Stored
 from moot.tables import (

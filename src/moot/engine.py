@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from moot.errors import Fenced, ModelError, ModelTimeout, MootError, ScriptChanged, StoreError
+from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
 from moot.events import (
-    EVENTS_PER_RUN,
     DebateFailed,
     DebateFinished,
     DebateStarted,
@@ -23,22 +21,17 @@ from moot.events import (
     LimitReached,
     RoundStarted,
     TurnChunk,
-    TurnFinished,
     TurnStarted,
     Waiting,
-    turn_finished,
 )
 from moot.export.trace import trace
 from moot.model import (
     NO_USAGE,
-    USE_ITS_VERSION,
     AnyFormat,
-    Concluded,
     Debate,
     Failure,
     JsonObject,
     Limits,
-    Outcome,
     Record,
     Said,
     Status,
@@ -46,13 +39,10 @@ from moot.model import (
     Turn,
     Usage,
 )
+from moot.readers import Readers, Sink
+from moot.replay import REMARK, Cast
 
 log = logging.getLogger(__name__)
-
-INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
-"""Turns that answer no step: from there the script goes on with its closing steps."""
-REMARK = ("human", "remark")
-"""A person's words between two steps: a turn that answers no step and changes nothing but what is read from then on."""
 
 
 class Control(NamedTuple):
@@ -108,9 +98,6 @@ class Player(Protocol):
     async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply: ...
 
 
-Sink = Callable[[Event], None]
-
-
 async def run_debate(
     record: Record,
     turns: Sequence[Turn],
@@ -123,112 +110,6 @@ async def run_debate(
 ) -> Ending:
     """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number."""
     return await _Run(record, turns, format, store, player_for, sink, now).to_its_end()
-
-
-def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tuple[Step, ...]:
-    """The steps a debate would play next; empty when its script is through. Pure: plays nothing."""
-    debate = format.open(record)
-    cast = _Cast(format, debate, turns)
-    while cast.batch and not cast.missing():
-        cast.advance(cast.replayed())
-    return cast.missing()
-
-
-def retold(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnFinished]:
-    """The stored turns as the events that showed them when they were new."""
-    try:
-        debate = format.open(record)
-    except ScriptChanged:  # what was said can be read for ever
-        yield from (turn_finished(record.id, turn, format.title(turn.seat)) for turn in turns)
-        return
-    for turn in turns:
-        yield turn_finished(record.id, turn, format.title(turn.seat, debate), format.notes(debate, turn))
-        debate.transcript.append(turn)
-
-
-def rehearse(
-    record: Record, format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]
-) -> tuple[Turn, ...]:
-    """Run a script to its end on made-up turns. Pure: calls nobody, stores nothing."""
-    cast = _Cast(format, format.open(record), ())
-    while cast.batch:
-        turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
-        cast.stored.update({turn.position: turn for turn in turns})
-        cast.advance(cast.replayed())
-    return tuple(cast.debate.transcript)
-
-
-class _Cast:
-    """A script and the stored turns it is fed with."""
-
-    def __init__(self, format: AnyFormat, debate: Debate[Any], turns: Sequence[Turn]) -> None:
-        self.format = format
-        self.debate = debate
-        self.stored = {turn.position: turn for turn in turns}
-        self.script = format.script(debate)
-        self.batch: tuple[Step, ...] = ()
-        self.outcome: Outcome | None = None
-        self._step(lambda: next(self.script))
-
-    @property
-    def base(self) -> int:
-        return len(self.debate.transcript)
-
-    def interruption(self) -> Turn | None:
-        turn = self.stored.get(self.base)
-        return turn if turn and (turn.seat, turn.kind) in INTERRUPTIONS else None
-
-    def missing(self) -> tuple[Step, ...]:
-        if self.interruption():
-            return ()
-        return tuple(step for at, step in enumerate(self.batch, self.base) if at not in self.stored)
-
-    def replayed(self) -> tuple[Turn, ...]:
-        """The stored turns that answer the batch."""
-        if interruption := self.interruption():
-            return (interruption,)
-        return tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
-
-    def _check(self) -> None:
-        """What is stored of the batch must be what the script asks for."""
-        for at, step in enumerate(self.batch, self.base):
-            turn = self.stored.get(at)
-            if turn and (turn.seat, turn.kind, turn.round) != (step.seat, step.kind, step.round):
-                raise ScriptChanged(
-                    f"turn {turn.position} of {self.debate.id} is {turn.seat}/{turn.kind} in round {turn.round}, but "
-                    f"{self.format.name} version {self.format.version} asks for {step.seat}/{step.kind} in round "
-                    f"{step.round}; {USE_ITS_VERSION}"
-                )
-
-    def advance(self, turns: tuple[Turn, ...]) -> None:
-        """Hand the turns to the script, which answers with its next batch or its outcome."""
-        interrupted = (turns[0].seat, turns[0].kind) in INTERRUPTIONS
-        self.debate.transcript.extend(turns)
-        self.debate.steps.extend([Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch)
-        if interrupted:
-            self._step(lambda: self.script.throw(Concluded(turns[0].content)))
-        else:
-            self._step(lambda: self.script.send(turns))
-
-    def _step(self, move: Callable[[], tuple[Step, ...]]) -> None:
-        try:
-            self.batch = move()
-        except StopIteration as end:
-            self.batch, self.outcome = (), end.value
-            if any(position >= self.base for position in self.stored):
-                raise ScriptChanged(
-                    f"{self.debate.id} has turns after the end of {self.format.name} version {self.format.version}; "
-                    f"{USE_ITS_VERSION}"
-                ) from None
-        self.hear()
-
-    def hear(self) -> None:
-        """Take a person's words that were stored before the batch into the transcript."""
-        while (turn := self.stored.get(self.base)) and (turn.seat, turn.kind) == REMARK:
-            self.debate.transcript.append(turn)
-            self.debate.steps.append(Step(*REMARK))
-        if not self.interruption():
-            self._check()
 
 
 class _Run:
@@ -278,7 +159,7 @@ class _Run:
     async def _play(self) -> Ending:
         self.readers.emit(DebateStarted, self.record.format, self.record.topic, self.record.run)
         self.debate = self.format.open(self.record)
-        cast = _Cast(self.format, self.debate, self.turns)
+        cast = Cast(self.format, self.debate, self.turns)
         self.control = self.control._replace(remarks=len(await self._remarks()))
         while cast.batch:
             limit, played = self.debate.stop_reason, bool(cast.missing())
@@ -301,7 +182,7 @@ class _Run:
     async def _remarks(self) -> list[Said]:
         return [said for said in await self.store.said(self.record.id) if said.position is None]
 
-    async def _hear(self, cast: _Cast) -> None:
+    async def _hear(self, cast: Cast) -> None:
         """Before an untouched batch of models: store what a person has said meanwhile, for all to read from here on."""
         heard = sum((turn.seat, turn.kind) == REMARK for turn in self.debate.transcript)
         asks_person = any(step.question for step in cast.batch)  # the place of a question must not move
@@ -313,7 +194,7 @@ class _Run:
             cast.stored[turn.position] = await self._store(turn)
             cast.hear()
 
-    async def _interrupt(self, cast: _Cast) -> bool:
+    async def _interrupt(self, cast: Cast) -> bool:
         """Before an untouched batch: record that a person, or the clock, has ended the rounds."""
         if not self.debate.debating or len(cast.missing()) < len(cast.batch):
             return False
@@ -328,7 +209,7 @@ class _Run:
         cast.stored[turn.position] = await self._store(turn)
         return True
 
-    async def _play_missing(self, cast: _Cast) -> None:
+    async def _play_missing(self, cast: Cast) -> None:
         """Play the steps of a batch side by side; each turn is stored as it finishes, whatever befalls the others."""
         plays = [self._play_step(step, at) for at, step in enumerate(cast.batch, cast.base) if at not in cast.stored]
         results = await asyncio.gather(*plays, return_exceptions=True)
@@ -474,49 +355,3 @@ class Voice:
         title = run.format.title(step.seat, run.debate)
         about = (step.seat, step.kind, step.round, self.position, self._model, self._attempt, title)
         self._readers.emit(TurnStarted, *about)
-
-
-class Readers:
-    """Gives every event its id and hands it to the sink, in the order of the ids."""
-
-    def __init__(self, debate_id: str, run: int, sink: Sink, now: Callable[[], float]) -> None:
-        self._debate_id = debate_id
-        self._next = run * EVENTS_PER_RUN
-        self._sink = sink
-        self._now = now
-        self._held: list[tuple[type[Event], tuple[object, ...]]] | None = None
-        self._storing = asyncio.Lock()
-
-    def emit(self, event: type[Any], *fields: object) -> None:
-        if self._held is not None:
-            self._held.append((event, fields))
-            return
-        self._next += 1
-        self._sink(event(self._next, self._debate_id, datetime.fromtimestamp(self._now(), UTC), *fields))
-
-    def turn_id(self) -> _TurnId:
-        """Reserve the id of a turn that is being stored; what others say meanwhile comes after it."""
-        return _TurnId(self)
-
-    def show(self, turn: Turn, title: str, notes: tuple[str, ...]) -> None:
-        """Show a turn that is now durable under the id reserved for it."""
-        self._sink(turn_finished(self._debate_id, turn, title, notes))
-
-
-class _TurnId:
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
-
-    async def __aenter__(self) -> int:
-        readers = self._readers
-        await readers._storing.acquire()
-        readers._held = []
-        readers._next += 1
-        return readers._next
-
-    async def __aexit__(self, *_: object) -> None:
-        readers = self._readers
-        held, readers._held = readers._held or [], None
-        for event, fields in held:
-            readers.emit(event, *fields)
-        readers._storing.release()

@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from moot.engine import rehearse
 from moot.llm.reply import CHARACTERS_PER_TOKEN, estimated_tokens
 from moot.model import NO_USAGE, AnyFormat, Debate, Record, Step, Turn, Usage
 from moot.prompts import Message, Prompts
+from moot.replay import rehearse
 
 TYPICAL_SHARE = 0.6
 """How much of its cap a step usually writes."""

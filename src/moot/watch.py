@@ -19,12 +19,13 @@ from rich.text import Text
 
 from moot.app import App
 from moot.dialogue import Left, converse, yes
-from moot.engine import Ending, retold
+from moot.engine import Ending
 from moot.errors import MootError
 from moot.events import DebateStarted, Event, Waiting
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import Action, AnyFormat, Outcome, Record, Status, span_seconds
+from moot.replay import retold
 from moot.screen import printable
 from moot.store.store import Stored
 from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, reason_text, usage_text

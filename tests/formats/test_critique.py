@@ -28,7 +28,6 @@ from pydantic import JsonValue, ValidationError
 
 from model_server import PATIENCE, ModelServer
 from moot.app import App
-from moot.engine import retold
 from moot.errors import InvalidInput
 from moot.events import LimitReached, TurnChunk, TurnFinished
 from moot.formats import by_name
@@ -38,6 +37,7 @@ from moot.formats.critique.issues import Issue, Reviewed
 from moot.llm.connect import Models
 from moot.model import Status, Turn
 from moot.prompts import Prompts
+from moot.replay import retold
 from moot.settings import AppSettings
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import ID, Between, Killed, Stage, kill_at, sensible

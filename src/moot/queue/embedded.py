@@ -11,11 +11,11 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 
 from moot.app import App
-from moot.engine import Sink
 from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.events import Event, TurnFinished, TurnStarted
 from moot.model import Record, Status
 from moot.owner import is_dead, this_process
+from moot.readers import Sink
 from moot.store.store import Unfinished
 
 log = logging.getLogger(__name__)

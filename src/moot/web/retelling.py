@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from moot.engine import next_steps, retold
 from moot.errors import MootError
 from moot.events import EVENTS_PER_RUN, DebateFailed, DebateFinished, DebateStopped, Event, Terminal, Waiting
 from moot.export.trace import trace
 from moot.model import AnyFormat, Record, Status
+from moot.replay import next_steps, retold
 from moot.store.store import Stored
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr, ValidationError
 
-from moot.engine import retold
 from moot.errors import InvalidInput, ScriptChanged
 from moot.model import NO_USAGE, Action, AnyFormat, JsonObject, Outcome, Record, Status, Usage
+from moot.replay import retold
 from moot.store.store import Place, Stored
 from moot.web import retelling
 

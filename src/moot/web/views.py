@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from markupsafe import Markup
 
-from moot.engine import retold
 from moot.errors import ScriptChanged
 from moot.events import TurnFinished
 from moot.model import (
@@ -31,6 +30,7 @@ from moot.model import (
     Workflow,
     span_seconds,
 )
+from moot.replay import retold
 from moot.store.store import Stored
 from moot.tables import reason_text, short_model
 from moot.terminal import title_of

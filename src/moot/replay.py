@@ -1,0 +1,130 @@
+"""Stored turns fed into a script: what was asked, what comes next, and how it looked to its readers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from moot.errors import ScriptChanged
+from moot.events import TurnFinished, turn_finished
+from moot.model import (
+    USE_ITS_VERSION,
+    AnyFormat,
+    Concluded,
+    Debate,
+    Outcome,
+    Record,
+    Step,
+    Turn,
+)
+
+INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
+"""Turns that answer no step: from there the script goes on with its closing steps."""
+REMARK = ("human", "remark")
+"""A person's words between two steps: a turn that answers no step and changes nothing but what is read from then on."""
+
+
+def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tuple[Step, ...]:
+    """The steps a debate would play next; empty when its script is through. Pure: plays nothing."""
+    debate = format.open(record)
+    cast = Cast(format, debate, turns)
+    while cast.batch and not cast.missing():
+        cast.advance(cast.replayed())
+    return cast.missing()
+
+
+def retold(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnFinished]:
+    """The stored turns as the events that showed them when they were new."""
+    try:
+        debate = format.open(record)
+    except ScriptChanged:  # what was said can be read for ever
+        yield from (turn_finished(record.id, turn, format.title(turn.seat)) for turn in turns)
+        return
+    for turn in turns:
+        yield turn_finished(record.id, turn, format.title(turn.seat, debate), format.notes(debate, turn))
+        debate.transcript.append(turn)
+
+
+def rehearse(
+    record: Record, format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]
+) -> tuple[Turn, ...]:
+    """Run a script to its end on made-up turns. Pure: calls nobody, stores nothing."""
+    cast = Cast(format, format.open(record), ())
+    while cast.batch:
+        turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
+        cast.stored.update({turn.position: turn for turn in turns})
+        cast.advance(cast.replayed())
+    return tuple(cast.debate.transcript)
+
+
+class Cast:
+    """A script and the stored turns it is fed with."""
+
+    def __init__(self, format: AnyFormat, debate: Debate[Any], turns: Sequence[Turn]) -> None:
+        self.format = format
+        self.debate = debate
+        self.stored = {turn.position: turn for turn in turns}
+        self.script = format.script(debate)
+        self.batch: tuple[Step, ...] = ()
+        self.outcome: Outcome | None = None
+        self._step(lambda: next(self.script))
+
+    @property
+    def base(self) -> int:
+        return len(self.debate.transcript)
+
+    def interruption(self) -> Turn | None:
+        turn = self.stored.get(self.base)
+        return turn if turn and (turn.seat, turn.kind) in INTERRUPTIONS else None
+
+    def missing(self) -> tuple[Step, ...]:
+        if self.interruption():
+            return ()
+        return tuple(step for at, step in enumerate(self.batch, self.base) if at not in self.stored)
+
+    def replayed(self) -> tuple[Turn, ...]:
+        """The stored turns that answer the batch."""
+        if interruption := self.interruption():
+            return (interruption,)
+        return tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
+
+    def _check(self) -> None:
+        """What is stored of the batch must be what the script asks for."""
+        for at, step in enumerate(self.batch, self.base):
+            turn = self.stored.get(at)
+            if turn and (turn.seat, turn.kind, turn.round) != (step.seat, step.kind, step.round):
+                raise ScriptChanged(
+                    f"turn {turn.position} of {self.debate.id} is {turn.seat}/{turn.kind} in round {turn.round}, but "
+                    f"{self.format.name} version {self.format.version} asks for {step.seat}/{step.kind} in round "
+                    f"{step.round}; {USE_ITS_VERSION}"
+                )
+
+    def advance(self, turns: tuple[Turn, ...]) -> None:
+        """Hand the turns to the script, which answers with its next batch or its outcome."""
+        interrupted = (turns[0].seat, turns[0].kind) in INTERRUPTIONS
+        self.debate.transcript.extend(turns)
+        self.debate.steps.extend([Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch)
+        if interrupted:
+            self._step(lambda: self.script.throw(Concluded(turns[0].content)))
+        else:
+            self._step(lambda: self.script.send(turns))
+
+    def _step(self, move: Callable[[], tuple[Step, ...]]) -> None:
+        try:
+            self.batch = move()
+        except StopIteration as end:
+            self.batch, self.outcome = (), end.value
+            if any(position >= self.base for position in self.stored):
+                raise ScriptChanged(
+                    f"{self.debate.id} has turns after the end of {self.format.name} version {self.format.version}; "
+                    f"{USE_ITS_VERSION}"
+                ) from None
+        self.hear()
+
+    def hear(self) -> None:
+        """Take a person's words that were stored before the batch into the transcript."""
+        while (turn := self.stored.get(self.base)) and (turn.seat, turn.kind) == REMARK:
+            self.debate.transcript.append(turn)
+            self.debate.steps.append(Step(*REMARK))
+        if not self.interruption():
+            self._check()
