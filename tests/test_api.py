@@ -13,6 +13,7 @@ from moot.app import build
 from moot.errors import DebateEnded, InvalidInput, NotFound
 from moot.formats.duel.format import Verdict
 from moot.model import Status
+from replies import answers
 
 
 @pytest.fixture
@@ -38,6 +39,29 @@ async def test_stream_yields_every_event_in_order(server: ModelServer) -> None:
     turn = ["turn_started", "turn_finished"]
     assert told == ["debate_started", "round_started", *turn, *turn, "limit_reached", *turn, "debate_finished"]
     assert [event.id for event in events] == sorted({event.id for event in events})
+
+
+async def test_a_critique_streams_what_was_retrieved_its_rounds_turns_and_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ModelServer(answers).running() as server:
+        monkeypatch.setenv("MOOT_MODEL", server.model)
+        asked = moot.stream("critique", "Prove that the square root of 2 is irrational", {"max_rounds": 1})
+        events = [event async for event in asked]
+    turn = ["turn_started", "turn_finished"]
+    told = [event.type for event in events if event.type != "turn_chunk"]
+    assert told[:6] == ["debate_started", *turn, "round_started", *turn]
+    assert told[-3:] == [*turn, "debate_finished"]
+    finished = [event for event in events if event.type == "turn_finished"]
+    assert [event.kind for event in finished] == ["templates", "proposal", "critique", "answer"]
+    assert all(event.duration_ms >= 0 for event in finished)
+    last = events[-1]
+    assert last.type == "debate_finished"
+    assert last.trace["templates_used"][0]["name"] == "proof-by-contradiction"
+    assert (last.trace["final_answer"], last.trace["models"]["embedding"]) == (
+        finished[-1].content,
+        "wordllama:l2_256",
+    )
 
 
 async def test_leaving_a_stream_leaves_a_debate_that_can_be_resumed(server: ModelServer) -> None:
