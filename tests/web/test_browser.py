@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from hostile import PAYLOADS
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 from theatre import Theatre, company
 
 from moot.llm.client import Request
@@ -239,6 +239,35 @@ def test_words_are_heard_and_the_rounds_concluded_while_it_runs(theatre: Theatre
     expect(page.locator("#outcome .headline")).to_be_visible()
     assert titles(page) == ["Debater A argument", "You remark", "Judge verdict"]
     expect(page.locator("#outcome")).to_contain_text("Ended because a person asked for the conclusion.")
+
+
+def test_words_on_their_way_stay_out_of_the_field_when_the_page_renews_itself(theatre: Theatre, page: Page) -> None:
+    theatre.baton.let(3)
+    debate_id = theatre.create("duel", "Cats are better than dogs")
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    held: list[Route] = []
+    page.route("**/reply", lambda route: held.append(route))
+    page.fill("#words", "Think of the birds.")
+    page.get_by_role("button", name="Say it").click()
+    theatre.do(lambda app: app.conclude(debate_id))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.get_by_role("button", name="Concluding after this turn")).to_be_disabled()
+    with page.expect_response(re.compile("/parts")):
+        held[0].continue_()
+    expect(page.locator("#words")).to_have_value("")
+    theatre.baton.let_all()
+
+
+def test_words_that_cannot_be_sent_are_back_in_their_field(theatre: Theatre, page: Page) -> None:
+    theatre.baton.let(3)
+    debate_id = theatre.create("duel", "Cats are better than dogs")
+    page.route("**/reply", lambda route: route.abort())
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    page.fill("#words", "Think of the birds.")
+    page.get_by_role("button", name="Say it").click()
+    expect(page.locator("[role=alert]")).to_have_text("The server cannot be reached. Try again.")
+    expect(page.locator("#words")).to_have_value("Think of the birds.")
+    theatre.baton.let_all()
 
 
 def test_eight_tabs_on_live_debates_all_load_and_all_end(theatre: Theatre, context: BrowserContext) -> None:

@@ -268,22 +268,37 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const data = new URLSearchParams(new FormData(form));
   if (event.submitter?.name) data.set(event.submitter.name, event.submitter.value);
+  const words = take(form);
   if (event.submitter) event.submitter.disabled = true;
   try {
     const response = await fetch(form.getAttribute("action"), {method: "POST", body: data, redirect: "manual"});
-    if (response.type === "opaqueredirect") {
-      const field = form.querySelector("textarea");
-      if (field) field.value = "";
-      complain("");
-    } else complain(new DOMParser().parseFromString(await response.text(), "text/html").querySelector("[role=alert]")?.textContent || "That did not work.");
+    if (response.type === "opaqueredirect") complain("");
+    else {
+      giveBack(words);
+      complain(new DOMParser().parseFromString(await response.text(), "text/html").querySelector("[role=alert]")?.textContent || "That did not work.");
+    }
     await refresh();
     connect();
   } catch {
+    giveBack(words);
     complain("The server cannot be reached. Try again.");
   } finally {
     if (event.submitter) event.submitter.disabled = false;
   }
 });
+
+function take(form) {
+  // What is being sent leaves its field at once: a refresh meanwhile carries over only what is typed after it.
+  const field = form.querySelector("textarea");
+  const words = field?.value ?? "";
+  if (field) field.value = "";
+  return words;
+}
+
+function giveBack(words) {
+  const field = controls().querySelector("textarea");
+  if (field && !field.value) field.value = words;
+}
 
 // The reader
 
