@@ -59,7 +59,7 @@ class Asking:
         app = scripted_app(model, store)
         record = await app.create("panel", TOPIC, {**TWO, **settings})
         asking = cls(app, model, record.id)
-        assert await asking.run() == Ending(Status.WAITING)
+        assert await asking.run() == Ending(Status.WAITING, due_in=1800.0)
         return asking
 
     async def run(self) -> Ending:
@@ -90,7 +90,7 @@ async def test_a_checkpoint_asks_with_the_moderator_s_words_and_holds_nothing_me
     question = Question("New points still come up.", ("continue", "guide", "end"), 1800)
     assert await asking.app.question(asking.id) == question
     assert len(asking.model.requests) == 7
-    assert await asking.run() == Ending(Status.WAITING)
+    assert await asking.run() == Ending(Status.WAITING, due_in=1800.0)
     assert len(asking.model.requests) == 7
 
 
@@ -98,7 +98,7 @@ async def test_continue_begins_the_next_round_and_approval_ends_the_debate() -> 
     asking = await Asking.at_checkpoint()
     said = await asking.reply("continue")
     assert said == Said("continue", "", CHECKPOINT, said.at if said else 0)
-    assert await asking.run() == Ending(Status.WAITING)
+    assert await asking.run() == Ending(Status.WAITING, due_in=1800.0)
     await asking.reply("approve")
     outcome = Decision.model_validate((await asking.run()).outcome)
     assert (outcome.approved, outcome.is_approved(), len(outcome.rounds)) == (True, True, 2)
@@ -157,7 +157,7 @@ async def test_guidance_at_the_approval_leads_to_a_revision_but_not_for_ever() -
     asking = await at_approval()
     for _ in range(MOST_REVISIONS):
         await asking.reply("guide", WORDS)
-        assert await asking.run() == Ending(Status.WAITING)
+        assert await asking.run() == Ending(Status.WAITING, due_in=1800.0)
     syntheses = asking.model.requests[7:]
     assert [text(each).count(TOLD) for each in syntheses] == [0, 1, 2, 3]
     assert ["Revise the decision record" in text(each) for each in syntheses] == [False, True, True, True]
@@ -238,7 +238,7 @@ async def test_an_answer_that_comes_before_the_run_has_ended_its_step_is_taken_a
         if isinstance(event, TurnFinished) and event.kind == "evaluation" and event.round == 1:
             answering.append(asyncio.create_task(app.reply(record.id, "guide", WORDS)))
 
-    assert await app.run(record.id, sink) == Ending(Status.WAITING)
+    assert await app.run(record.id, sink) == Ending(Status.WAITING, due_in=1800.0)
     (said,) = await asyncio.gather(*answering)
     assert said is not None
     assert said.position == CHECKPOINT
@@ -265,7 +265,7 @@ async def test_an_answer_between_the_look_for_it_and_the_wait_is_not_lost() -> N
 async def test_a_limit_is_told_once_however_often_the_debate_is_taken_up_again() -> None:
     stage = Stage(Panelists(), format=PANEL, topic=TOPIC, settings={"max_rounds": 1}, person=silent)
     for _ in range(3):
-        assert await stage.run() == Ending(Status.WAITING)
+        assert await stage.run() == Ending(Status.WAITING, due_in=1800.0)
     assert [event.reason for event in stage.events if isinstance(event, LimitReached)] == ["max_rounds"]
 
 
@@ -285,7 +285,7 @@ async def test_a_checkpoint_nobody_answers_is_paused_and_resumed_days_later_by_a
     model = ScriptedModel(Panelists())
     later = Asking(scripted_app(model, second), model, asking.id)
     await later.reply("guide", WORDS)
-    assert await later.run() == Ending(Status.WAITING)
+    assert await later.run() == Ending(Status.WAITING, due_in=1800.0)
     assert hears(model) == [True] * 7
     await later.reply("approve")
     assert (await later.run()).status is Status.FINISHED
@@ -305,7 +305,7 @@ async def test_a_paused_debate_that_is_run_without_an_answer_asks_again() -> Non
     asking = await Asking.at_checkpoint()
     await asking.app.pause(asking.id)
     events: list[Event] = []
-    assert await asking.app.run(asking.id, events.append) == Ending(Status.WAITING)
+    assert await asking.app.run(asking.id, events.append) == Ending(Status.WAITING, due_in=1800.0)
     assert isinstance(events[-1], Waiting)
     assert (events[-1].position, events[-1].actions) == (CHECKPOINT, ("continue", "guide", "end"))
 
@@ -364,7 +364,7 @@ async def test_remarks_are_heard_in_the_order_in_which_they_were_made() -> None:
 
 async def test_a_remark_does_not_move_the_place_of_a_question_and_comes_after_its_answer() -> None:
     stage = Stage(Panelists(), format=PANEL, topic=TOPIC, settings=TWO, person=silent)
-    assert await with_remarks(stage, {CHECKPOINT - 1: WORDS}) == Ending(Status.WAITING)
+    assert await with_remarks(stage, {CHECKPOINT - 1: WORDS}) == Ending(Status.WAITING, due_in=1800.0)
     waiting = stage.events[-1]
     assert isinstance(waiting, Waiting)
     assert waiting.position == CHECKPOINT

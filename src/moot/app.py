@@ -17,7 +17,7 @@ import orjson
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.engine import Ending, Player, run_debate
+from moot.engine import Ending, Player, Until, run_debate
 from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, ScriptChanged, StoreError, WrongStatus, faults
 from moot.estimate import Estimate, estimate
 from moot.events import Event
@@ -137,10 +137,13 @@ class App:
             self._check_prices(record)
         return record
 
-    async def run(self, debate_id: str, sink: Sink) -> Ending:
-        """Run a debate in this process until it is finished, waiting, stopped or failed."""
+    async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> Ending:
+        """Run a debate in this process until it is finished, waiting, stopped or failed.
+
+        Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
+        """
         while True:
-            ending = await self._run(debate_id, sink)
+            ending = await self._run(debate_id, sink, until=until)
             if ending.status is not Status.WAITING or not await self._answered(debate_id):
                 return ending
 
@@ -148,7 +151,7 @@ class App:
         """One run of a queued debate, as a queue wants it: when it is cancelled, the debate is queued again."""
         return await self._run(debate_id, sink, queued=True)
 
-    async def _run(self, debate_id: str, sink: Sink, queued: bool = False) -> Ending:
+    async def _run(self, debate_id: str, sink: Sink, queued: bool = False, until: Until | None = None) -> Ending:
         record, turns, *_ = await self._take(debate_id, queued)
         try:
             format = known_formats.find(self.formats, record.format)
@@ -164,6 +167,7 @@ class App:
                 player_for=self._players(format),
                 sink=sink,
                 now=time.time,
+                until=until,
             )
         )
         beating = asyncio.create_task(self._beat(debate_id, record.run))

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
 from moot.events import (
@@ -62,6 +62,8 @@ class Ending:
     stop_reason: str | None = None
     outcome: JsonObject | None = None
     error: str | None = None
+    due_in: float | None = None
+    """After so many seconds a queue looks at the debate again: its person is late, or the next attempt is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,10 @@ class _Wait(Exception):
     def __init__(self, step: Step, position: int) -> None:
         self.step = step
         self.position = position
+
+
+Until: TypeAlias = Callable[[Sequence[Step]], bool]
+RetryIn: TypeAlias = Callable[[MootError, bool], float | None]
 
 
 class TurnStore(Protocol):
@@ -107,9 +113,15 @@ async def run_debate(
     player_for: Callable[[str], Player],
     sink: Sink,
     now: Callable[[], float],
+    until: Until | None = None,
+    retry_in: RetryIn = lambda error, advanced: None,
 ) -> Ending:
-    """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number."""
-    return await _Run(record, turns, format, store, player_for, sink, now).to_its_end()
+    """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number.
+
+    `until` may hand the debate back before some steps; `retry_in` says after how many seconds a run that failed is to
+    be tried again, if at all; it is told whether the run had stored a turn.
+    """
+    return await _Run(record, turns, format, store, player_for, sink, now, until, retry_in).to_its_end()
 
 
 class _Run:
@@ -122,6 +134,8 @@ class _Run:
         player_for: Callable[[str], Player],
         sink: Sink,
         now: Callable[[], float],
+        until: Until | None,
+        retry_in: RetryIn,
     ) -> None:
         self.record = record
         self.turns = turns
@@ -130,8 +144,11 @@ class _Run:
         self.store = store
         self.player_for = player_for
         self.now = now
+        self.until = until
+        self.retry_in = retry_in
         self.control = Control(concluding=record.concluding)
         self.readers = Readers(record.id, record.run, sink, now)
+        self.advanced = False
         self.round: int | None = None
         self.rounds: set[int] = set()
 
@@ -142,6 +159,8 @@ class _Run:
         except Fenced:
             raise
         except MootError as error:
+            if (seconds := self.retry_in(error, self.advanced)) is not None:
+                return await self._try_again(error, seconds)
             return await self._failed(error.code, str(error))
         except Exception as error:
             log.exception("%s failed", self.record.id)
@@ -153,7 +172,7 @@ class _Run:
         except _Wait as wait:
             step, asked = wait.step, wait.step.question
             about = (asked.text, asked.actions, asked.timeout_seconds) if asked else ()
-            waiting = Ending(Status.WAITING)
+            waiting = Ending(Status.WAITING, due_in=asked.timeout_seconds if asked else None)
             return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position, *about)
 
     async def _play(self) -> Ending:
@@ -166,6 +185,8 @@ class _Run:
             if played:
                 if self.control.stopping:
                     return await self._end(Ending(Status.STOPPED, "stopped"), DebateStopped, "stopped")
+                if self.until and self.until(cast.missing()):
+                    return await self._end(Ending(Status.STOPPED, "handed_back"), DebateStopped, "handed_back")
                 await self._hear(cast)
                 if not await self._interrupt(cast):
                     await self._play_missing(cast)
@@ -269,12 +290,19 @@ class _Run:
         async with self.readers.turn_id() as event_id:
             turn = replace(turn, event_id=event_id)
             self.control = await self.store.append(self.record.id, turn)
+            self.advanced = True
             self.readers.show(turn, title, notes)
         return turn
 
     async def _end(self, ending: Ending, event: type[Event], *fields: object) -> Ending:
         await self.store.end(self.record.id, self.record.run, ending)
         self.readers.emit(event, *fields)
+        return ending
+
+    async def _try_again(self, error: MootError, seconds: float) -> Ending:
+        """Back to the queue; readers are told nothing, as the debate goes on."""
+        ending = Ending(Status.QUEUED, error=str(error), due_in=seconds)
+        await self.store.end(self.record.id, self.record.run, ending)
         return ending
 
     async def _failed(self, code: str, message: str) -> Ending:

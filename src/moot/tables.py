@@ -30,6 +30,7 @@ def reason_text(reason: str | None) -> str:
         "concluded": "a person asked for the conclusion",
         "stopped": "a person stopped it",
         "interrupted": "the run was interrupted",
+        "handed_back": "it was handed back to the program that runs it",
         "completed": "everything was said",
     }
     return texts.get(reason or "", (reason or "–").replace("_", " "))

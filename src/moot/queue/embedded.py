@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 
 from moot.app import App
@@ -15,6 +15,8 @@ from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.events import Event, TurnFinished, TurnStarted
 from moot.model import Record, Status
 from moot.owner import is_dead, this_process
+from moot.queue.follow import follow
+from moot.queue.live import Live
 from moot.readers import Sink
 from moot.store.store import Unfinished
 
@@ -32,7 +34,7 @@ class EmbeddedQueue:
     def __init__(
         self,
         app: App,
-        sink: Sink,
+        sink: Sink = lambda event: None,
         on_paused: Callable[[Record], None] = lambda record: None,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
@@ -47,6 +49,7 @@ class EmbeddedQueue:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._chores: set[asyncio.Task[None]] = set()
         self._draining = False
+        self._live = Live()
 
     @property
     def running(self) -> int:
@@ -65,6 +68,13 @@ class EmbeddedQueue:
         if record.status is Status.QUEUED:
             self._admit(debate_id)
         return record
+
+    async def follow(
+        self, debate_id: str, after: int = 0, through_waits: bool = False
+    ) -> AsyncGenerator[Event, None]:
+        with self._live.listening(debate_id) as heard:
+            async for event in follow(self._app, debate_id, heard, after, through_waits):
+                yield event
 
     async def look_after(self, debate_id: str) -> None:
         for found in await self._app.store.unfinished():
@@ -87,6 +97,7 @@ class EmbeddedQueue:
     def _hear(self, event: Event) -> None:
         """Hand an event on, and note which turns are being spoken."""
         self._sink(event)
+        self._live.emit(event)
         if isinstance(event, TurnStarted):
             self._speaking[event.debate].add(event.position)
         elif isinstance(event, TurnFinished):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
+from moot.events import Event
 from moot.model import Record
 
 
@@ -14,6 +16,13 @@ class Queue(Protocol):
 
     async def enqueue(self, debate_id: str) -> Record:
         """See to it that a debate is run, once however often it is asked for. Raises WrongStatus, NotFound."""
+        ...
+
+    def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
+        """What happened in a debate after an event's id, then what happens, wherever it runs.
+
+        Ends after the terminal event; a question is one unless it is to be waited through. Raises NotFound.
+        """
         ...
 
     async def look_after(self, debate_id: str) -> None:

@@ -14,7 +14,7 @@ from moot.errors import WrongStatus
 from moot.formats import find
 from moot.model import AnyFormat, Record, Status
 from moot.queue.queue import Queue
-from moot.web import retelling
+from moot import retelling
 from moot.web.schemas import (
     ChosenModel,
     CreateDebate,

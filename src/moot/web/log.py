@@ -24,7 +24,7 @@ from moot.events import (
     encode,
 )
 from moot.model import Record, Status
-from moot.web.retelling import placed
+from moot.retelling import placed
 
 MOST_KEPT = 4_000_000
 """Bytes; beyond them the older half goes, and who needs that is told the stored turns instead."""

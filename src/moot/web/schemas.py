@@ -13,7 +13,7 @@ from moot.errors import InvalidInput, ScriptChanged
 from moot.model import NO_USAGE, Action, AnyFormat, JsonObject, Outcome, Record, Status, Usage
 from moot.replay import retold
 from moot.store.store import Place, Stored
-from moot.web import retelling
+from moot import retelling
 
 # Requests
 

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from moot.events import Event
 from moot.model import Record
 from moot.web.log import Log, Missed
-from moot.web.retelling import stopped
+from moot.retelling import stopped
 
 FLUSH_SECONDS = 0.04
 BEAT_SECONDS = 15.0

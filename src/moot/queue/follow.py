@@ -1,0 +1,98 @@
+"""A debate followed from anywhere: what is stored of it, then what happens, each event once and in order.
+
+The store is the truth; what is heard of a run on the way only comes sooner. Whatever gets lost there is read from
+the store a moment later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from dataclasses import replace
+
+from moot.app import App
+from moot.errors import StoreError
+from moot.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted, Waiting
+from moot.formats import find
+from moot.queue.live import Heard
+from moot.retelling import placed, told
+
+LOOK_SECONDS = 2.0
+"""So often the store is looked at when nothing is heard."""
+
+
+async def follow(
+    app: App,
+    debate_id: str,
+    heard: Heard,
+    after: int = 0,
+    through_waits: bool = False,
+    ask: Callable[[], Awaitable[None]] | None = None,
+) -> AsyncGenerator[Event, None]:
+    """What happens in a debate after an event's id, to its end; or only until it waits for a person.
+
+    `ask` has the text so far of the turns in progress told again, when some of it was not heard.
+    """
+    place = _Place(after)
+    event: Event | None = None
+    while True:
+        news = place.passed(event) if event else place.unseen(await _stored(app, debate_id))
+        for each in news:
+            yield each
+            if isinstance(each, Terminal) and not (through_waits and isinstance(each, Waiting)):
+                return
+        if place.lost and ask:
+            place.lost = False
+            await ask()
+        event = await _next(heard)
+
+
+async def _next(heard: Heard) -> Event | None:
+    try:
+        return await asyncio.wait_for(heard.get(), LOOK_SECONDS)
+    except TimeoutError:
+        return None
+
+
+async def _stored(app: App, debate_id: str) -> list[Event]:
+    try:
+        stored = await app.load(debate_id)
+    except StoreError:  # it is away; what happens meanwhile will be there when it is back
+        return []
+    return list(told(stored, find(app.formats, stored.record.format)))
+
+
+class _Place:
+    """How far a reader has come."""
+
+    def __init__(self, after: int) -> None:
+        self._last = after
+        self._lengths: dict[int, int] = {}
+        self.lost = False
+        """Whether some text of a turn in progress is missing."""
+
+    def unseen(self, events: list[Event]) -> Iterator[Event]:
+        for event in events:
+            yield from self.passed(event)
+
+    def passed(self, event: Event) -> Iterator[Event]:
+        """The event, if it is new, or what is new of it."""
+        event = placed(event)
+        if isinstance(event, TurnStarted) and (event.id > self._last or event.position not in self._lengths):
+            self._lengths[event.position] = 0
+        elif isinstance(event, TurnChunk):
+            known = self._lengths.get(event.position)
+            if known is None or event.offset > known:
+                self.lost = event.id > self._last
+                return
+            event = replace(event, offset=known, text=event.text[known - event.offset :])
+            if not event.text:
+                return
+            self._lengths[event.position] = known + len(event.text)
+        elif isinstance(event, TurnFinished):
+            self._lengths.pop(event.position, None)
+        elif isinstance(event, DebateStarted):
+            self._lengths.clear()
+        if event.id > self._last:
+            self._last = event.id
+            yield event

@@ -1,0 +1,66 @@
+"""What the runs of this process say, for whoever follows them; who comes late gets the text so far."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from moot.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted
+
+Heard: TypeAlias = "asyncio.Queue[Event | None]"
+"""Events as they happen; None says that there is something new in the store."""
+
+
+@dataclass(slots=True)
+class _Speech:
+    started: TurnStarted
+    text: list[str] = field(default_factory=list)
+    last: TurnChunk | None = None
+
+
+class Live:
+    def __init__(self) -> None:
+        self._speeches: dict[str, dict[int, _Speech]] = {}
+        self._listeners: dict[str, set[Heard]] = {}
+
+    def emit(self, event: Event) -> None:
+        self._note(event)
+        for heard in self._listeners.get(event.debate, ()):
+            heard.put_nowait(event)
+
+    def so_far(self, debate_id: str) -> list[Event]:
+        """The turns in progress, each with all it has said as one chunk."""
+        events: list[Event] = []
+        for speech in self._speeches.get(debate_id, {}).values():
+            events.append(speech.started)
+            if speech.last:
+                events.append(replace(speech.last, offset=0, text="".join(speech.text)))
+        return sorted(events, key=lambda event: event.id)
+
+    @contextmanager
+    def listening(self, debate_id: str) -> Iterator[Heard]:
+        heard: Heard = asyncio.Queue()
+        for event in self.so_far(debate_id):
+            heard.put_nowait(event)
+        self._listeners.setdefault(debate_id, set()).add(heard)
+        try:
+            yield heard
+        finally:
+            self._listeners[debate_id].discard(heard)
+            if not self._listeners[debate_id]:
+                del self._listeners[debate_id]
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, TurnStarted):
+            self._speeches.setdefault(event.debate, {})[event.position] = _Speech(event)
+        elif isinstance(event, TurnChunk):
+            if speech := self._speeches.get(event.debate, {}).get(event.position):
+                speech.text.append(event.text)
+                speech.last = event
+        elif isinstance(event, TurnFinished):
+            self._speeches.get(event.debate, {}).pop(event.position, None)
+        elif isinstance(event, DebateStarted | Terminal):
+            self._speeches.pop(event.debate, None)
