@@ -285,7 +285,7 @@ async def test_a_checkpoint_nobody_answers_is_paused_and_resumed_days_later_by_a
     model = ScriptedModel(Panelists())
     later = Asking(scripted_app(model, second), model, asking.id)
     await later.reply("guide", WORDS)
-    assert await later.run() == Ending(Status.WAITING, due_in=1800.0)
+    assert await later.run() == Ending(Status.WAITING, due_in=5.0)
     assert hears(model) == [True] * 7
     await later.reply("approve")
     assert (await later.run()).status is Status.FINISHED
