@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,10 +18,11 @@ import orjson
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.engine import Ending, Player, Until, run_debate
+from moot.attempts import TAKEN_OVER, Retries, attempts, first_missing
+from moot.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
 from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, ScriptChanged, StoreError, WrongStatus, faults
 from moot.estimate import Estimate, estimate
-from moot.events import Event
+from moot.events import EVENTS_PER_RUN, DebateFailed, Event
 from moot.export.stats import Stats, stats
 from moot.export.trace import Trace, trace
 from moot.llm.cassette import Recorder, Recording
@@ -29,6 +31,7 @@ from moot.llm.connect import Choice, Models
 from moot.model import (
     Action,
     AnyFormat,
+    Failure,
     Issue,
     Outcome,
     Question,
@@ -54,6 +57,7 @@ from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
 from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.operations import answered
+from moot.store.patient import Patient
 from moot.store.store import Place, Store, Stored
 
 log = logging.getLogger(__name__)
@@ -98,17 +102,18 @@ class App:
         *,
         queued: bool = False,
         key: str | None = None,
+        watched: bool = False,
     ) -> Record:
         """Store a new debate with an empty transcript; its seats keep the models chosen now.
 
-        Repeated under the same `key` it is the debate that was created first.
+        Repeated under the same `key` it is the debate that was created first. What somebody watches goes first.
         """
         record = await self._draft(format, topic, settings or {})
         for seat in record.seats.values():
             self.models.check(seat.model)
         if queued:
             record = replace(record, status=Status.QUEUED)
-        made = await self.store.create(record, key)
+        made = await self.store.create(record, key, watched=watched)
         if (made.format, made.topic, made.settings) != (record.format, record.topic, record.settings):
             raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")
         return made
@@ -143,44 +148,99 @@ class App:
         Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
         """
         while True:
-            ending = await self._run(debate_id, sink, until=until)
+            ending = await self._run(debate_id, sink, until)
             if ending.status is not Status.WAITING or not await self._answered(debate_id):
                 return ending
 
-    async def run_queued(self, debate_id: str, sink: Sink) -> Ending:
-        """One run of a queued debate, as a queue wants it: when it is cancelled, the debate is queued again."""
-        return await self._run(debate_id, sink, queued=True)
+    async def run_queued(self, debate_id: str, sink: Sink, max_retries: int = 0) -> Ending:
+        """One run of a queued debate, or of one whose run has died, as a queue wants it.
 
-    async def _run(self, debate_id: str, sink: Sink, queued: bool = False, until: Until | None = None) -> Ending:
-        record, turns, *_ = await self._take(debate_id, queued)
+        When it is cancelled, the debate is queued again; so it is, for later, when a model could not be used, until
+        it has come no further in so many retries.
+        """
+        before = (await self.load(debate_id)).record
+        try:
+            stored = await self._take(debate_id, queued=True)
+        except WrongStatus:
+            if before.status is Status.STOPPING:  # and nobody is left who could do it
+                await self.store.release(debate_id, before.run)
+            raise
+        if before.status is Status.RUNNING:
+            stored = await self._note_loss(stored, before.owner)
+        retries = Retries(max_retries, self.settings.retry_seconds, attempts(stored))
+        if retries.used_up:
+            return await self._give_up(stored, sink)
+        return await self._play(stored, sink, queued=True, retry_in=retries.due_in)
+
+    async def _run(self, debate_id: str, sink: Sink, until: Until | None = None) -> Ending:
+        return await self._play(await self._take(debate_id), sink, until=until)
+
+    async def _play(
+        self,
+        stored: Stored,
+        sink: Sink,
+        *,
+        queued: bool = False,
+        until: Until | None = None,
+        retry_in: RetryIn = lambda error, advanced: None,
+    ) -> Ending:
+        """Play a debate that is taken, for as long as its lease can be prolonged."""
+        record, store = stored.record, Patient(self.store)
         try:
             format = known_formats.find(self.formats, record.format)
         except NotFound as error:
-            await self.store.end(debate_id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
+            await self.store.end(record.id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
             raise
         playing = asyncio.create_task(
             run_debate(
                 record,
-                turns,
+                stored.turns,
                 format,
-                store=self.store,
-                player_for=self._players(format),
+                store=store,
+                player_for=self._players(format, store),
                 sink=sink,
-                now=time.time,
+                now=self._clock(record),
                 until=until,
+                retry_in=retry_in,
             )
         )
-        beating = asyncio.create_task(self._beat(debate_id, record.run))
+        beating = asyncio.create_task(self._beat(record.id, record.run))
         try:
             await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)
             return playing.result() if playing.done() else beating.result()
         except asyncio.CancelledError:
-            await asyncio.shield(self._interrupted(debate_id, record.run, playing, queued))
+            await asyncio.shield(self._interrupted(record.id, record.run, playing, queued))
             raise
         finally:
             playing.cancel()
             beating.cancel()
             await asyncio.gather(playing, beating, return_exceptions=True)
+
+    def _clock(self, record: Record) -> Callable[[], float]:
+        """The database's clock, as far as it was read when the run began."""
+        ahead = (record.lease_until or time.time()) - self.settings.lease_seconds - time.time()
+        return lambda: time.time() + ahead
+
+    async def _note_loss(self, stored: Stored, owner: str | None) -> Stored:
+        """Keep that the run before this one has died."""
+        lost = (owner or "a process").partition(" (")[0]
+        message = f"{lost} was lost in the middle of a run; another has taken over"
+        now, run = self._clock(stored.record)(), stored.record.run
+        failure = Failure(first_missing(stored), "moot", "run", None, "", TAKEN_OVER, message, now, run)
+        await self.store.add_failure(stored.record.id, failure)
+        return stored._replace(failures=(*stored.failures, failure))
+
+    async def _give_up(self, stored: Stored, sink: Sink) -> Ending:
+        record = stored.record
+        last = stored.failures[-1].message
+        ending = Ending(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
+        await self.store.end(record.id, record.run, ending)
+        sink(
+            DebateFailed(
+                record.run * EVENTS_PER_RUN + 1, record.id, datetime.now(UTC), "given_up", ending.error or "", None
+            )
+        )
+        return ending
 
     async def stream(self, debate_id: str) -> AsyncGenerator[Event, None]:
         """Run a debate and yield its events as they happen; closing the generator interrupts the run."""
@@ -386,15 +446,15 @@ class App:
         model = self.settings.retrieval.embedder.partition(":")[2]
         return OllamaEmbedder(self.models.ollama(), model or OLLAMA_MODEL)
 
-    def _players(self, format: AnyFormat) -> Callable[[str], Player]:
+    def _players(self, format: AnyFormat, store: TurnStore) -> Callable[[str], Player]:
         players: dict[str, Player] = {
             "model": ModelPlayer(format, self.prompts, self.models.connect),
-            "human": HumanPlayer(self.store.said),
+            "human": HumanPlayer(store.said),
             "library": LibraryPlayer(self.library),
         }
         return lambda seat: players[format.seat(seat).player]
 
-    async def _take(self, debate_id: str, queued: bool) -> Stored:
+    async def _take(self, debate_id: str, queued: bool = False) -> Stored:
         """Own the debate; what a dead process of this machine still holds is free at once."""
         lease = self.settings.lease_seconds
         try:

@@ -262,11 +262,36 @@ def stats(as_json: AsJson = False) -> None:
 def serve(
     host: Annotated[str | None, typer.Option(help="Where to listen; beyond this machine only with MOOT_TOKEN.")] = None,
     port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
+    work: Annotated[
+        bool, typer.Option(help="Run debates here too, or leave them to the workers on its Postgres.")
+    ] = True,
 ) -> None:
     """Serve pages and the HTTP API, and run debates while nobody watches."""
     from moot import commands
 
-    _run(commands.serve(host, port))
+    _run(commands.serve(host, port, work))
+
+
+@cli.command()
+def worker(
+    concurrency: Annotated[int | None, typer.Option(min=1, help="How many debates at once.")] = None,
+) -> None:
+    """Run debates from a Postgres that any number of workers and servers share."""
+    from moot import commands
+
+    _run(commands.worker(concurrency))
+
+
+db = typer.Typer(help="The database.", no_args_is_help=True)
+cli.add_typer(db, name="db")
+
+
+@db.command()
+def upgrade() -> None:
+    """Bring the database's schema up to date, as every command does when it finds it behind."""
+    from moot import commands
+
+    _run(commands.upgrade_database())
 
 
 @cli.command()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import signal
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -176,7 +178,8 @@ async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], how
     async with build(settings.load()) as app:
         said = await app.reply(debate_id, action, text if isinstance(text, str) else "")
         stored = await app.load(debate_id)
-        if said and said.position is not None and stored.record.status in (Status.WAITING, Status.STOPPED):
+        going_on = (Status.QUEUED, Status.WAITING, Status.STOPPED)
+        if said and said.position is not None and stored.record.status in going_on:
             return await watch(app, stored, how)
     heard = "It is heard from the next step on." if said else "The debate goes on to its closing."
     _say(Console(), f"{debate_id} is {stored.record.status}. {heard}")
@@ -273,15 +276,55 @@ async def stats(as_json: bool) -> Exit:
     return Exit.DONE
 
 
-async def serve(host: str | None, port: int | None) -> Exit:
+async def serve(host: str | None, port: int | None, works: bool) -> Exit:
     from moot.web import server
 
     def ready(address: str) -> None:
         _say(Console(), f"moot is at {address} (Ctrl-C ends it)")
         sys.stdout.flush()
 
-    await server.serve(settings.load(), host, port, ready)
+    await server.serve(settings.load(), host, port, ready, works=works)
     return Exit.DONE
+
+
+async def worker(concurrency: int | None) -> Exit:
+    from moot.queue import postgres_queue
+
+    chosen = settings.load()
+    async with build(chosen) as app:
+        queue = postgres_queue(app, concurrency or chosen.concurrency)
+        if queue is None:
+            raise InvalidInput(
+                "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"
+            )
+        await queue.start()
+        _say(Console(), f"Working on {chosen.database_name}: {concurrency or chosen.concurrency} debates at once.")
+        sys.stdout.flush()
+        await _signalled()
+        await queue.drain(chosen.grace_seconds)
+    return Exit.DONE
+
+
+async def upgrade_database() -> Exit:
+    chosen = settings.load()
+    async with build(chosen):
+        _say(Console(), f"{chosen.database_name} is up to date.")
+    return Exit.DONE
+
+
+async def _signalled() -> None:
+    """Wait for SIGTERM or SIGINT; the second one ends the process at once."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def leave(number: int) -> None:
+        if asked.is_set():
+            os._exit(128 + number)  # whatever was being done is done again by others
+        asked.set()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(name, leave, name)
+    await asked.wait()
 
 
 async def models() -> Exit:

@@ -9,6 +9,7 @@ MootError
 ├── ScriptChanged         a stored turn no longer fits the format's script
 ├── DebateEnded           it ended without an outcome: failed, stopped or waiting
 ├── StoreError            the database cannot be used
+│   ├── StoreAway         it cannot be reached now; what is tried again later may succeed
 │   └── SchemaTooNew      the database was made by a newer moot
 └── ModelError            a model call failed; `partial` holds what had arrived
     ├── ModelTimeout      too slow: connecting, first token, between tokens or in all
@@ -66,6 +67,10 @@ class DebateEnded(MootError):
 
 class StoreError(MootError):
     code = "store_error"
+
+
+class StoreAway(StoreError):
+    code = "store_away"
 
 
 class SchemaTooNew(StoreError):

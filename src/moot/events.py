@@ -166,6 +166,24 @@ def encode(event: Event) -> bytes:
     return orjson.dumps(event)
 
 
+PASSING = {
+    "debate_started": DebateStarted,
+    "round_started": RoundStarted,
+    "turn_started": TurnStarted,
+    "turn_chunk": TurnChunk,
+    "limit_reached": LimitReached,
+}
+"""What is only shown while it happens; all else can be told again from what is stored."""
+
+
+def decode(line: str) -> Event:
+    """A passing event from its line of JSON. Raises ValueError, KeyError or TypeError for anything else."""
+    fields = orjson.loads(line)
+    kind = PASSING[fields.pop("type")]
+    event: Event = kind(**{**fields, "at": datetime.fromisoformat(fields["at"])})
+    return event
+
+
 def turn_finished(debate_id: str, turn: Turn, title: str = "", notes: tuple[str, ...] = ()) -> TurnFinished:
     """The event that showed a stored turn when it was new."""
     return TurnFinished(

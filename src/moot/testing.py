@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,7 +31,7 @@ from moot.store.operations import (
     not_found,
     position_taken,
 )
-from moot.store.store import Place, Store, Stored, Unfinished
+from moot.store.store import Place, Store, Stored, Unfinished, Worker
 
 ENDED = {Status.STOPPED, Status.FINISHED, Status.FAILED}
 RUNNING = {Status.RUNNING, Status.STOPPING}
@@ -57,7 +58,7 @@ class MemoryStore:
         self._now = now
         self._kept: dict[str, _Kept] = {}
 
-    async def create(self, record: Record, key: str | None = None) -> Record:
+    async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
         for kept in self._kept.values():
             if key is not None and kept.key == key:
                 return kept.record
@@ -108,20 +109,17 @@ class MemoryStore:
         found.sort(key=lambda kept: (kept.waiting_since or 0, kept.record.created_at, kept.record.id))
         return tuple(Unfinished(kept.record, kept.waiting_since, self._now()) for kept in found)
 
-    async def enqueue(self, debate_id: str) -> Record:
+    async def counts(self) -> dict[Status, int]:
+        return dict(Counter(kept.record.status for kept in self._kept.values() if not kept.deleted))
+
+    async def enqueue(self, debate_id: str, *, watched: bool = False) -> Record:
         kept = self._find(debate_id)
-        record = kept.record
-        owned = self._owned(record)
-        if record.status is Status.QUEUED or (record.status is Status.RUNNING and owned):
-            return record
-        answered = any(said.position == len(kept.turns) for said in kept.said)
-        free = record.status in (Status.CREATED, Status.STOPPED, Status.FAILED, Status.RUNNING)
-        if not free and not (record.status is Status.WAITING and answered):
-            raise cannot_enqueue(record)
-        cleared = replace(record, stop_reason=None, error=None, finished_at=None, owner=None, lease_until=None)
-        kept.record = replace(cleared, status=Status.QUEUED)
-        kept.waiting_since = self._now()
+        if not self._go_on(kept) and kept.record.status not in (Status.QUEUED, Status.RUNNING):
+            raise cannot_enqueue(kept.record)
         return kept.record
+
+    async def watch(self, debate_id: str) -> None:
+        """Nothing here goes before anything else."""
 
     async def delete(self, debate_id: str) -> None:
         kept = self._kept.get(debate_id)
@@ -138,9 +136,9 @@ class MemoryStore:
 
     async def append(self, debate_id: str, turn: Turn) -> Control:
         kept = self._find_for(debate_id, turn.run, lambda status: status not in ENDED)
-        if turn.position in kept.turns:
+        there = kept.turns.setdefault(turn.position, turn)
+        if (there.run, there.event_id) != (turn.run, turn.event_id):
             raise position_taken(debate_id, turn.position)
-        kept.turns[turn.position] = turn
         remarks = sum(said.position is None for said in kept.said)
         return Control(kept.record.status is Status.STOPPING, kept.record.concluding, remarks)
 
@@ -151,7 +149,8 @@ class MemoryStore:
     async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
         kept, now = self._find(debate_id), self._now()
         record = kept.record
-        unfit = record.status is Status.FINISHED or (only_queued and record.status is not Status.QUEUED)
+        unfit = record.status is Status.FINISHED
+        unfit |= only_queued and record.status not in (Status.QUEUED, Status.RUNNING)
         if unfit or self._owned(record):
             raise cannot_take(record, now)
         kept.record = replace(
@@ -183,6 +182,8 @@ class MemoryStore:
             lease_until=None,
         )
         kept.waiting_since = self._now() if ending.status in (Status.QUEUED, Status.WAITING) else None
+        if ending.status is Status.WAITING:
+            self._go_on(kept)
 
     async def release(self, debate_id: str, run: int) -> bool:
         try:
@@ -219,6 +220,8 @@ class MemoryStore:
         if said.position is not None and any(said.position == other.position for other in kept.said):
             raise answered(debate_id)
         kept.said.append(replace(said, at=self._now()))
+        if said.position is not None:
+            self._go_on(kept)
         return kept.said[-1]
 
     async def said(self, debate_id: str) -> tuple[Said, ...]:
@@ -247,8 +250,37 @@ class MemoryStore:
         )
         return kept.workflow
 
+    async def note_worker(self, worker: Worker) -> None:
+        """Nobody else works here."""
+
+    async def remove_worker(self, worker_id: str) -> None:
+        """Nobody else works here."""
+
+    async def workers(self, seconds: float) -> tuple[Worker, ...]:
+        return ()
+
     async def close(self) -> None:
         """Nothing to let go of."""
+
+    def _go_on(self, kept: _Kept) -> bool:
+        """Queue a debate that nothing holds up."""
+        record = kept.record
+        answered = any(said.position == len(kept.turns) for said in kept.said)
+        free = record.status in (Status.CREATED, Status.STOPPED, Status.FAILED, Status.RUNNING)
+        if self._owned(record) or not (free or (record.status is Status.WAITING and answered)):
+            return False
+        kept.record = replace(
+            record,
+            status=Status.QUEUED,
+            stop_reason=None,
+            error=None,
+            finished_at=None,
+            owner=None,
+            lease_until=None,
+            tries_from=record.tries_from if record.status is Status.RUNNING else record.run,
+        )
+        kept.waiting_since = self._now()
+        return True
 
     def _find(self, debate_id: str) -> _Kept:
         kept = self._kept.get(debate_id)

@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +25,8 @@ from moot.events import DebateStarted, Event, Waiting
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import Action, AnyFormat, Outcome, Record, Status, span_seconds
+from moot.queue import postgres_queue
+from moot.readers import Sink
 from moot.replay import retold
 from moot.screen import printable
 from moot.store.store import Stored
@@ -66,19 +68,43 @@ async def watch(app: App, stored: Stored, how: Watching) -> Exit:
     if not how.as_json:
         console = Console()
         console.print(introduction(record, format), soft_wrap=not console.is_terminal)
-    while True:
-        with closing(_view(stored, format, how.as_json)) as view:
-            ending, asked = await _run_interruptibly(app, stored, format, view)
-        if ending is None:
-            return complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
-        if asked is None or not how.talks:
-            return await _conclude(app, record.id, format, ending, asked, how)
-        if left := await converse(app, asked):
-            return _leave(record, left)
-        stored = stored._replace(record=(await app.load(record.id)).record, turns=())
-        if stored.record.status not in (Status.WAITING, Status.STOPPED):
-            remark(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
-            return Exit.DONE
+    async with _playing(app) as playing:
+        while True:
+            with closing(_view(stored, format, how.as_json)) as view:
+                ending, asked = await _run_interruptibly(app, stored, format, view, playing)
+            if ending is None:
+                return complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
+            if asked is None or not how.talks:
+                return await _conclude(app, record.id, format, ending, asked, how)
+            if left := await converse(app, asked):
+                return _leave(record, left)
+            stored = stored._replace(record=(await app.load(record.id)).record, turns=())
+            if playing.here and stored.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
+                remark(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
+                return Exit.DONE
+
+
+class _Playing(NamedTuple):
+    """How a debate is run: in this process, or by the workers on a Postgres."""
+
+    run: Callable[[str, Sink], Coroutine[None, None, Ending]]
+    here: bool
+
+
+@asynccontextmanager
+async def _playing(app: App) -> AsyncIterator[_Playing]:
+    queue = None if app.models.taped else postgres_queue(app)
+    if queue is None:
+        yield _Playing(app.run, here=True)
+        return
+    from moot.shared import Shared  # slow to import
+
+    await queue.start()
+    try:
+        shared = Shared(app, queue, lambda text: remark(Console(stderr=True), text, "yellow"))
+        yield _Playing(shared.play, here=False)
+    finally:
+        await queue.drain(0.0)
 
 
 class _Ran(NamedTuple):
@@ -86,7 +112,7 @@ class _Ran(NamedTuple):
     asked: Waiting | None
 
 
-async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: View) -> _Ran:
+async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: View, playing: _Playing) -> _Ran:
     """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once, without an ending."""
     loop = asyncio.get_running_loop()
     debate_id = stored.record.id
@@ -97,7 +123,7 @@ async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: 
     def sink(event: Event) -> None:
         nonlocal shown
         try:
-            if isinstance(event, DebateStarted) and not shown:
+            if playing.here and isinstance(event, DebateStarted) and not shown:
                 shown = True
                 show_turns(view, stored, format)
             elif isinstance(event, Waiting):
@@ -114,7 +140,7 @@ async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: 
             view.note("stopping after this turn, Ctrl-C again leaves at once")
             stopping.append(loop.create_task(app.stop(debate_id)))
 
-    running = loop.create_task(app.run(debate_id, sink))
+    running = loop.create_task(playing.run(debate_id, sink))
     for name in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):
             loop.add_signal_handler(name, interrupt)

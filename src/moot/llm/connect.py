@@ -76,6 +76,11 @@ class Models:
             self._clients[key] = Priced(client, parsed.provider, self.prices)
         return Connection(self._clients[key], parsed.model)
 
+    @property
+    def taped(self) -> bool:
+        """Whether calls are recorded or replayed, which only those of this process can be."""
+        return self._tape is not None
+
     async def _taped_client(self, name: ModelName) -> Client:
         if isinstance(self._tape, Recording):
             return self._tape.client(name.provider)

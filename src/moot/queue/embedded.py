@@ -12,11 +12,13 @@ from functools import partial
 
 from moot.app import App
 from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.events import Event, TurnFinished, TurnStarted
+from moot.events import Event
 from moot.model import Record, Status
 from moot.owner import is_dead, this_process
 from moot.queue.follow import follow
 from moot.queue.live import Live
+from moot.queue.queue import Load
+from moot.queue.runs import Runs
 from moot.readers import Sink
 from moot.store.store import Unfinished
 
@@ -44,20 +46,14 @@ class EmbeddedQueue:
         self._sink = sink
         self._on_paused = on_paused
         self._queued: dict[str, None] = {}
-        self._running: dict[str, asyncio.Task[None]] = {}
-        self._speaking: dict[str, set[int]] = {}
+        self._runs = Runs(self._fill)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._chores: set[asyncio.Task[None]] = set()
         self._draining = False
         self._live = Live()
 
-    @property
-    def running(self) -> int:
-        return len(self._running)
-
-    @property
-    def queued(self) -> int:
-        return len(self._queued)
+    async def load(self) -> Load:
+        return Load(len(self._runs), len(self._queued), 1)
 
     async def start(self) -> None:
         for found in await self._app.store.unfinished():
@@ -69,9 +65,7 @@ class EmbeddedQueue:
             self._admit(debate_id)
         return record
 
-    async def follow(
-        self, debate_id: str, after: int = 0, through_waits: bool = False
-    ) -> AsyncGenerator[Event, None]:
+    async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
         with self._live.listening(debate_id) as heard:
             async for event in follow(self._app, debate_id, heard, after, through_waits):
                 yield event
@@ -85,29 +79,15 @@ class EmbeddedQueue:
         self._draining = True
         for timer in self._timers.values():
             timer.cancel()
-        for debate_id in list(self._running):
-            self._interrupt_between_steps(debate_id)
-        if running := list(self._running.values()):
-            await asyncio.wait(running, timeout=grace_seconds)
-        left = [*self._running.values(), *self._chores]
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await self._runs.drain(grace_seconds)
+        for chore in self._chores:
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
 
     def _hear(self, event: Event) -> None:
-        """Hand an event on, and note which turns are being spoken."""
         self._sink(event)
         self._live.emit(event)
-        if isinstance(event, TurnStarted):
-            self._speaking[event.debate].add(event.position)
-        elif isinstance(event, TurnFinished):
-            self._speaking[event.debate].discard(event.position)
-            if self._draining:
-                self._interrupt_between_steps(event.debate)
-
-    def _interrupt_between_steps(self, debate_id: str) -> None:
-        if not self._speaking[debate_id]:
-            self._running[debate_id].cancel()
+        self._runs.hear(event)
 
     def _admit(self, debate_id: str) -> None:
         self._forget_timer(debate_id)
@@ -116,12 +96,11 @@ class EmbeddedQueue:
 
     def _fill(self) -> None:
         """Begin runs while there is room; a debate whose last run is just ending waits for that."""
-        for debate_id in [each for each in self._queued if each not in self._running]:
-            if self._draining or len(self._running) >= self._app.settings.max_running:
+        for debate_id in [each for each in self._queued if each not in self._runs]:
+            if self._draining or len(self._runs) >= self._app.settings.max_running:
                 return
             del self._queued[debate_id]
-            self._speaking[debate_id] = set()
-            self._running[debate_id] = asyncio.create_task(self._run(debate_id), name=debate_id)
+            self._runs.begin(debate_id, self._run(debate_id))
 
     async def _run(self, debate_id: str) -> None:
         try:
@@ -137,13 +116,10 @@ class EmbeddedQueue:
             self._look_later(debate_id)
         except Exception:  # one debate's failure must not end the server
             log.exception("%s failed", debate_id)
-        finally:
-            del self._running[debate_id], self._speaking[debate_id]
-            self._fill()
 
     async def _look_after(self, found: Unfinished) -> None:
         record = found.record
-        if record.id in self._running:
+        if record.id in self._runs:
             return
         try:
             if record.status is Status.QUEUED:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -21,15 +21,48 @@ class _Speech:
     last: TurnChunk | None = None
 
 
+class Listeners:
+    """Who follows which debate."""
+
+    def __init__(self) -> None:
+        self._heard: dict[str, set[Heard]] = {}
+
+    def __contains__(self, debate_id: str) -> bool:
+        return debate_id in self._heard
+
+    def tell(self, debate_id: str, event: Event | None) -> None:
+        for heard in self._heard.get(debate_id, ()):
+            heard.put_nowait(event)
+
+    def tell_all_to_look(self) -> None:
+        for debate_id in self._heard:
+            self.tell(debate_id, None)
+
+    @contextmanager
+    def listening(self, debate_id: str, so_far: Iterable[Event] = ()) -> Iterator[Heard]:
+        heard: Heard = asyncio.Queue()
+        for event in so_far:
+            heard.put_nowait(event)
+        self._heard.setdefault(debate_id, set()).add(heard)
+        try:
+            yield heard
+        finally:
+            self._heard[debate_id].discard(heard)
+            if not self._heard[debate_id]:
+                del self._heard[debate_id]
+
+
 class Live:
     def __init__(self) -> None:
         self._speeches: dict[str, dict[int, _Speech]] = {}
-        self._listeners: dict[str, set[Heard]] = {}
+        self._listeners = Listeners()
 
     def emit(self, event: Event) -> None:
         self._note(event)
-        for heard in self._listeners.get(event.debate, ()):
-            heard.put_nowait(event)
+        self._listeners.tell(event.debate, event)
+
+    def listening(self, debate_id: str) -> AbstractContextManager[Heard]:
+        return self._listeners.listening(debate_id, self.so_far(debate_id))
 
     def so_far(self, debate_id: str) -> list[Event]:
         """The turns in progress, each with all it has said as one chunk."""
@@ -39,19 +72,6 @@ class Live:
             if speech.last:
                 events.append(replace(speech.last, offset=0, text="".join(speech.text)))
         return sorted(events, key=lambda event: event.id)
-
-    @contextmanager
-    def listening(self, debate_id: str) -> Iterator[Heard]:
-        heard: Heard = asyncio.Queue()
-        for event in self.so_far(debate_id):
-            heard.put_nowait(event)
-        self._listeners.setdefault(debate_id, set()).add(heard)
-        try:
-            yield heard
-        finally:
-            self._listeners[debate_id].discard(heard)
-            if not self._listeners[debate_id]:
-                del self._listeners[debate_id]
 
     def _note(self, event: Event) -> None:
         if isinstance(event, TurnStarted):

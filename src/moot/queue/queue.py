@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from moot.events import Event
 from moot.model import Record
+
+
+class Load(NamedTuple):
+    """How much there is to do, and how many processes are there to do it."""
+
+    running: int
+    queued: int
+    workers: int
 
 
 class Queue(Protocol):
@@ -24,6 +32,8 @@ class Queue(Protocol):
         Ends after the terminal event; a question is one unless it is to be waited through. Raises NotFound.
         """
         ...
+
+    async def load(self) -> Load: ...
 
     async def look_after(self, debate_id: str) -> None:
         """Do for one debate what `start` does for all: run it, wait for its lease to end, or for its person."""

@@ -1,13 +1,13 @@
 """What each call on a store means, written once for all databases.
 
-An operation is a generator that yields statements and receives their rows; an adapter runs them. Each
-operation writes with one statement, so it is done wholly or not at all.
+An operation is a generator that yields statements and receives their rows; an adapter runs them. Most write with one
+statement; what also puts a job into the queue is run as one transaction. So each is done wholly or not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from moot.engine import Control, Ending
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
@@ -27,7 +27,7 @@ from moot.store.sql import (
     turn_parameters,
     workflow_from,
 )
-from moot.store.store import Place, Stored, Unfinished
+from moot.store.store import Place, Stored, Unfinished, Worker
 
 
 class Statement(NamedTuple):
@@ -35,21 +35,37 @@ class Statement(NamedTuple):
     parameters: Parameters
 
 
+class Job(NamedTuple):
+    """Something for a queue to do about a debate, where the database has a queue; elsewhere it is passed over."""
+
+    kind: Literal["run", "pause"]
+    debate_id: str
+    key: str
+    """Of two jobs with the same key one is done."""
+    urgent: bool
+    after_seconds: float
+
+
 class AlreadyThere(Exception):
     """Thrown into an operation whose insert met a row with the same key."""
 
 
+OWN_TURN = ("debate_id", "position", "run", "event_id")
+
 T = TypeVar("T")
-Operation: TypeAlias = Generator[Statement, Sequence[Row], T]
+Operation: TypeAlias = Generator[Statement | Job, Sequence[Row], T]
 
 
-def create(record: Record, key: str | None) -> Operation[Record]:
+def create(record: Record, key: str | None, watched: bool) -> Operation[Record]:
+    parameters: Parameters = {**debate_parameters(record), "idempotency_key": key, "watched": watched}
     try:
-        rows = yield Statement("insert_debate", {**debate_parameters(record), "idempotency_key": key})
+        rows = yield Statement("insert_debate", parameters)
     except AlreadyThere:
         raise id_taken(record.id) from None
     if not rows:
         rows = yield Statement("find_by_key", {"idempotency_key": key})
+    elif record.status is Status.QUEUED:
+        yield _run_of(rows[0])
     return record_from(rows[0])
 
 
@@ -88,14 +104,24 @@ def unfinished() -> Operation[tuple[Unfinished, ...]]:
     return tuple(Unfinished(record_from(row), row["waiting_since"], row["now"]) for row in rows)
 
 
-def enqueue(debate_id: str) -> Operation[Record]:
-    rows = yield Statement("enqueue", {"debate_id": debate_id})
-    if rows:
-        return record_from(rows[0])
-    record = yield from _find(debate_id)
-    if record.status not in (Status.QUEUED, Status.RUNNING):
-        raise cannot_enqueue(record)
+def counts() -> Operation[dict[Status, int]]:
+    rows = yield Statement("count_debates", {})
+    return {Status(row["status"]): row["count"] for row in rows}
+
+
+def enqueue(debate_id: str, watched: bool) -> Operation[Record]:
+    record = yield from _enqueued(debate_id, watched)
+    if record is None:
+        record = yield from _find(debate_id)
+        if record.status not in (Status.QUEUED, Status.RUNNING):
+            raise cannot_enqueue(record)
     return record
+
+
+def watch(debate_id: str) -> Operation[None]:
+    rows = yield Statement("watch", {"debate_id": debate_id})
+    if rows and rows[0]["status"] == Status.QUEUED:
+        yield _run_of(rows[0])
 
 
 def delete(debate_id: str) -> Operation[None]:
@@ -106,14 +132,22 @@ def delete(debate_id: str) -> Operation[None]:
 
 def restore(debate_id: str) -> Operation[Record]:
     rows = yield Statement("restore", {"debate_id": debate_id})
-    return record_from(rows[0]) if rows else (yield from _find(debate_id))
+    if not rows:
+        return (yield from _find(debate_id))
+    record = record_from(rows[0])
+    if record.status in (Status.QUEUED, Status.RUNNING):
+        yield _run_of(rows[0])  # while it was hidden there was no debate to run
+    return record
 
 
 def append(debate_id: str, turn: Turn) -> Operation[Control]:
+    own = turn_parameters(debate_id, turn)
     try:
-        rows = yield Statement("insert_turn", turn_parameters(debate_id, turn))
+        rows = yield Statement("insert_turn", own)
     except AlreadyThere:
-        raise position_taken(debate_id, turn.position) from None
+        rows = yield Statement("find_own_turn", {name: own[name] for name in OWN_TURN})
+        if not rows:
+            raise position_taken(debate_id, turn.position) from None
     if not rows:
         raise (yield from _why_fenced(debate_id, turn.run))
     return Control(bool(rows[0]["stopping"]), bool(rows[0]["concluding"]), rows[0]["remarks"])
@@ -159,6 +193,10 @@ def end(debate_id: str, run: int, ending: Ending) -> Operation[None]:
     rows = yield Statement("end", parameters)
     if not rows:
         raise (yield from _why_fenced(debate_id, run))
+    if ending.status is Status.QUEUED:
+        yield _run_of(rows[0], ending.due_in or 0.0)
+    elif ending.status is Status.WAITING and not (yield from _enqueued(debate_id)) and ending.due_in is not None:
+        yield Job("pause", debate_id, f"pause {debate_id} {run}", False, ending.due_in)
 
 
 def release(debate_id: str, run: int) -> Operation[bool]:
@@ -194,6 +232,8 @@ def say(debate_id: str, said: Said) -> Operation[Said]:
         raise answered(debate_id) from None
     if not rows:
         raise not_found(debate_id)
+    if said.position is not None:
+        yield from _enqueued(debate_id, watched=True)
     return said_from(rows[0])
 
 
@@ -298,6 +338,34 @@ def _find(debate_id: str) -> Operation[Record]:
     return record_from(rows[0])
 
 
+def _enqueued(debate_id: str, watched: bool = False) -> Operation[Record | None]:
+    """The debate, if it can go on and is queued for that now."""
+    rows = yield Statement("enqueue", {"debate_id": debate_id, "watched": watched})
+    if not rows:
+        return None
+    yield _run_of(rows[0])
+    return record_from(rows[0])
+
+
+def _run_of(row: Row, after_seconds: float = 0.0) -> Job:
+    return Job("run", row["id"], f"run {row['id']} {row['waiting_since']}", bool(row["watched"]), after_seconds)
+
+
 def _why_fenced(debate_id: str, run: int) -> Operation[MootError]:
     rows = yield Statement("find_debate", {"debate_id": debate_id})
     return fenced(record_from(rows[0]), run) if rows else Fenced(f"there is no debate {debate_id!r} to write to")
+
+
+def note_worker(worker: Worker) -> Operation[None]:
+    yield Statement("note_worker", {"id": worker.id, "process": worker.process, "concurrency": worker.concurrency})
+
+
+def remove_worker(worker_id: str) -> Operation[None]:
+    yield Statement("remove_worker", {"id": worker_id})
+
+
+def workers(seconds: float) -> Operation[tuple[Worker, ...]]:
+    rows = yield Statement("list_workers", {"seconds": seconds})
+    return tuple(
+        Worker(row["id"], row["process"], row["concurrency"], row["started_at"], row["seen_at"]) for row in rows
+    )

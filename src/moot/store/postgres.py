@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from moot.errors import StoreError
-from moot.store.operations import AlreadyThere, Operation
+from moot.errors import StoreAway, StoreError
+from moot.store import jobs
+from moot.store.operations import AlreadyThere, Job, Operation
 from moot.store.sql import migrations, queries
 from moot.store.sql_store import SqlStore
 
@@ -31,12 +32,23 @@ SCHEMA_TABLE = """
     CREATE TABLE IF NOT EXISTS moot_schema (version INTEGER NOT NULL);
     INSERT INTO moot_schema SELECT 0 WHERE NOT EXISTS (SELECT FROM moot_schema);
 """
+AWAY = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+)
+"""What may be over in a moment."""
 
 
 async def open_postgres(url: str) -> SqlStore:
     """Connect to a database and bring its schema up to date. Raises StoreError, SchemaTooNew."""
     place = _place(url)
-    with _clear_errors(place):
+    with clear_errors(place):
         pool = await _connect(url)
         try:
             async with pool.acquire() as connection:
@@ -44,27 +56,33 @@ async def open_postgres(url: str) -> SqlStore:
         except BaseException:
             pool.terminate()
             raise
-    return SqlStore(_Server(pool, place))
+    return SqlStore(Server(url, pool, place))
 
 
-class _Server:
-    def __init__(self, pool: Pool, place: str) -> None:
-        self._pool = pool
-        self._place = place
+class Server:
+    """A Postgres with moot's tables."""
+
+    def __init__(self, url: str, pool: Pool, place: str) -> None:
+        self.url = url
+        self.pool = pool
+        self.place = place
 
     async def close(self) -> None:
         """Finish what was begun, then disconnect."""
-        await self._pool.close()
+        await self.pool.close()
 
-    async def write(self, operation: Operation[T]) -> T:
-        with _clear_errors(self._place):
-            async with self._pool.acquire() as connection:
-                return await _run(connection, operation)
+    async def write(self, operation: Operation[T], *, atomic: bool = False) -> T:
+        with clear_errors(self.place):
+            async with self.pool.acquire() as connection:
+                if not atomic:
+                    return await _run(connection, operation)
+                async with connection.transaction():
+                    return await _run(connection, operation)
 
     async def read(self, operation: Operation[T]) -> T:
-        with _clear_errors(self._place):
+        with clear_errors(self.place):
             async with (
-                self._pool.acquire() as connection,
+                self.pool.acquire() as connection,
                 connection.transaction(isolation="repeatable_read", readonly=True),
             ):
                 return await _run(connection, operation)
@@ -75,6 +93,10 @@ async def _run(connection: Connection, operation: Operation[T]) -> T:
     try:
         statement = next(operation)
         while True:
+            if isinstance(statement, Job):
+                await jobs.put(connection, statement)
+                statement = operation.send(())
+                continue
             query = known[statement.query]
             try:
                 rows = await connection.fetch(query.sql, *query.arguments(statement.parameters))
@@ -116,6 +138,7 @@ async def _migrate(connection: Connection) -> None:
             if await _version(connection) < migration.version:  # else another process was faster
                 await connection.execute(migration.sql)
                 await connection.execute("UPDATE moot_schema SET version = $1", migration.version)
+    await jobs.install(connection)
 
 
 async def _version(connection: Connection) -> int:
@@ -134,9 +157,10 @@ def _place(url: str) -> str:
 
 
 @contextmanager
-def _clear_errors(place: str) -> Iterator[None]:
+def clear_errors(place: str) -> Iterator[None]:
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+    except (asyncpg.PostgresError, *AWAY) as error:
+        kind = StoreAway if isinstance(error, AWAY) else StoreError
         reason = str(error) or type(error).__name__
-        raise StoreError(f"Postgres at {place} cannot be used: {reason}; check the server, then try again") from error
+        raise kind(f"Postgres at {place} cannot be used: {reason}; check the server, then try again") from error

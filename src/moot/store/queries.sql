@@ -5,11 +5,12 @@
 -- name: insert_debate
 -- Nothing is inserted when a debate was made under the same key before.
 INSERT INTO debates (
-    id, format, format_version, topic, search_text, settings, seats, created_at, status, idempotency_key, waiting_since
+    id, format, format_version, topic, search_text, settings, seats, created_at, status, idempotency_key, waiting_since,
+    watched
 )
 VALUES (
     :id, :format, :format_version, :topic, :search_text, :settings, :seats, moot_now(), :status, :idempotency_key,
-    CASE WHEN :status = 'queued' THEN moot_now() END
+    CASE WHEN :status = 'queued' THEN moot_now() END, :watched
 )
 ON CONFLICT (idempotency_key) DO NOTHING
 RETURNING *;
@@ -67,6 +68,16 @@ RETURNING
     (SELECT debates.concluding FROM debates WHERE debates.id = turns.debate_id) AS concluding,
     (SELECT count(*) FROM said WHERE said.debate_id = turns.debate_id AND said.position IS NULL) AS remarks;
 
+-- name: find_own_turn
+-- What the insert would have returned, when it was done but its answer got lost on the way.
+SELECT
+    debates.status = 'stopping' AS stopping,
+    debates.concluding,
+    (SELECT count(*) FROM said WHERE said.debate_id = debates.id AND said.position IS NULL) AS remarks
+FROM turns JOIN debates ON debates.id = turns.debate_id
+WHERE turns.debate_id = :debate_id AND turns.position = :position AND turns.run = :run AND turns.event_id = :event_id
+    AND debates.run = :run;
+
 -- name: insert_failure
 -- Fenced like a turn.
 INSERT INTO failures (debate_id, position, seat, kind, round, partial, code, message, at, run)
@@ -82,15 +93,17 @@ UPDATE debates
 SET run = run + 1, status = 'running', owner = :owner, lease_until = moot_now() + :lease_seconds,
     stop_reason = NULL, error = NULL, finished_at = NULL
 WHERE id = :debate_id AND deleted_at IS NULL AND status <> 'finished'
-    AND (lease_until IS NULL OR lease_until < moot_now()) AND (status = 'queued' OR NOT :only_queued)
+    AND (lease_until IS NULL OR lease_until < moot_now())
+    AND (status IN ('queued', 'running') OR NOT :only_queued)
 RETURNING *;
 
 -- name: enqueue
 -- What waits for a person goes on when it has been answered; what was running, when the run is over without having
--- said so. count(*) is the position of the question.
+-- said so. count(*) is the position of the question. Whoever resumes a debate by hand has its attempts counted anew.
 UPDATE debates
 SET status = 'queued', stop_reason = NULL, error = NULL, finished_at = NULL, waiting_since = moot_now(),
-    owner = NULL, lease_until = NULL
+    owner = NULL, lease_until = NULL, watched = watched OR :watched,
+    tries_from = CASE status WHEN 'running' THEN tries_from ELSE run END
 WHERE id = :debate_id AND deleted_at IS NULL AND (lease_until IS NULL OR lease_until < moot_now()) AND (
     status IN ('created', 'stopped', 'failed', 'running')
     OR (status = 'waiting' AND EXISTS (
@@ -100,6 +113,9 @@ WHERE id = :debate_id AND deleted_at IS NULL AND (lease_until IS NULL OR lease_u
     ))
 )
 RETURNING *;
+
+-- name: watch
+UPDATE debates SET watched = TRUE WHERE id = :debate_id AND deleted_at IS NULL AND NOT watched RETURNING *;
 
 -- name: delete
 UPDATE debates SET deleted_at = moot_now()
@@ -122,7 +138,7 @@ SET status = :status, stop_reason = :stop_reason, outcome = :outcome, error = :e
     waiting_since = CASE WHEN :status IN ('queued', 'waiting') THEN moot_now() END,
     owner = NULL, lease_until = NULL
 WHERE id = :debate_id AND run = :run AND status IN ('running', 'stopping')
-RETURNING id;
+RETURNING *;
 
 -- name: release
 -- The run is dead: the next may begin at once, and a stop it was asked for has happened.
@@ -160,10 +176,12 @@ WHERE id = :debate_id AND deleted_at IS NULL AND status = 'waiting'
 RETURNING *;
 
 -- name: insert_said
--- One answer to a step: (debate_id, position) is unique.
+-- One answer to a step: (debate_id, position) is unique. FOR UPDATE lets no run begin to wait meanwhile, which would
+-- then have missed the answer.
 INSERT INTO said (debate_id, position, action, text, at)
 SELECT debates.id, :position, :action, :text, moot_now()
 FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
+/*postgres FOR UPDATE */
 RETURNING *;
 
 -- name: list_said
@@ -192,3 +210,19 @@ UPDATE workflows
 SET delivered = :delivered, attempts = attempts + :attempts, result = :result
 WHERE debate_id = :debate_id
 RETURNING *;
+
+-- name: note_worker
+INSERT INTO workers (id, process, concurrency, started_at, seen_at)
+VALUES (:id, :process, :concurrency, moot_now(), moot_now())
+ON CONFLICT (id) DO UPDATE SET seen_at = moot_now()
+RETURNING id;
+
+-- name: remove_worker
+-- Its own row, and those of workers that have been gone for long.
+DELETE FROM workers WHERE id = :id OR seen_at < moot_now() - 86400 RETURNING id;
+
+-- name: list_workers
+SELECT * FROM workers WHERE seen_at >= moot_now() - :seconds ORDER BY started_at, id;
+
+-- name: count_debates
+SELECT status, count(*) AS count FROM debates WHERE deleted_at IS NULL GROUP BY status;

@@ -140,6 +140,7 @@ def record_from(row: Row) -> Record:
         owner=row["owner"],
         lease_until=row["lease_until"],
         concluding=bool(row["concluding"]),
+        tries_from=row["tries_from"],
     )
 
 

@@ -18,7 +18,7 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 from moot.errors import StoreError
-from moot.store.operations import AlreadyThere, Operation
+from moot.store.operations import AlreadyThere, Job, Operation
 from moot.store.sql import migrations, queries
 from moot.store.sql_store import SqlStore
 
@@ -57,11 +57,12 @@ class _File:
             self._closed = True
             await asyncio.to_thread(self._close)
 
-    async def write(self, operation: Operation[T]) -> T:
+    async def write(self, operation: Operation[T], *, atomic: bool = False) -> T:
+        """Atomic or not, what the writer takes together is committed together."""
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._writer.submit(_Job(operation, loop, future))
+        self._writer.submit(_Write(operation, loop, future))
         return await future
 
     async def read(self, operation: Operation[T]) -> T:
@@ -99,7 +100,7 @@ class _File:
         self._writer.close()
 
 
-class _Job(NamedTuple):
+class _Write(NamedTuple):
     operation: Operation[Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -111,11 +112,11 @@ class _Writer:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._connection = connection
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Write | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="moot-sqlite-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: _Job) -> None:
+    def submit(self, job: _Write) -> None:
         self._jobs.put(job)
 
     def close(self) -> None:
@@ -133,7 +134,7 @@ class _Writer:
             if batch := [job for job in waiting if job]:
                 _answer(batch, self._commit(batch))
 
-    def _commit(self, batch: Sequence[_Job]) -> Sequence[object]:
+    def _commit(self, batch: Sequence[_Write]) -> Sequence[object]:
         """The result or the error of each job. None is stored when the commit fails."""
         try:
             with _transaction(self._connection):
@@ -141,7 +142,7 @@ class _Writer:
         except sqlite3.Error as error:
             return [_store_error(self._path, error) for _ in batch]
 
-    def _attempt(self, job: _Job) -> object:
+    def _attempt(self, job: _Write) -> object:
         try:
             return _run(self._connection, job.operation)
         except sqlite3.Error as error:
@@ -152,7 +153,7 @@ class _Writer:
             return error
 
 
-def _answer(batch: Sequence[_Job], results: Sequence[object]) -> None:
+def _answer(batch: Sequence[_Write], results: Sequence[object]) -> None:
     """Wake the callers, each loop once."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], object]]] = defaultdict(list)
     for job, result in zip(batch, results, strict=True):
@@ -177,6 +178,9 @@ def _run(connection: sqlite3.Connection, operation: Operation[T]) -> T:
     try:
         statement = next(operation)
         while True:
+            if isinstance(statement, Job):  # who works on this database sees the debates' statuses
+                statement = operation.send(())
+                continue
             try:
                 rows = connection.execute(known[statement.query].sql, statement.parameters).fetchall()
             except sqlite3.IntegrityError as error:

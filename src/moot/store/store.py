@@ -33,16 +33,27 @@ class Unfinished(NamedTuple):
     now: float
 
 
+class Worker(NamedTuple):
+    """A process that runs debates from a queue, and when it was last seen alive."""
+
+    id: str
+    process: str
+    concurrency: int
+    started_at: float = 0.0
+    seen_at: float = 0.0
+
+
 class Store(TurnStore, Protocol):
     """Every write is durable when it returns. All times are the database's clock, in seconds since 1970.
 
     A deleted debate is not found by anything but `restore`.
     """
 
-    async def create(self, record: Record, key: str | None = None) -> Record:
+    async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
         """Store a new debate; its `created_at` becomes the database's time.
 
-        When one was created under the same key before, nothing is stored and that one is returned.
+        When one was created under the same key before, nothing is stored and that one is returned. What somebody
+        watches goes first when it is queued.
         """
         ...
 
@@ -66,11 +77,19 @@ class Store(TurnStore, Protocol):
         """What a process should look after, the longest waiting first."""
         ...
 
-    async def enqueue(self, debate_id: str) -> Record:
+    async def counts(self) -> dict[Status, int]:
+        """How many debates there are of each status."""
+        ...
+
+    async def enqueue(self, debate_id: str, *, watched: bool = False) -> Record:
         """Set a debate `queued` that is created, stopped, failed, or waiting with its answer there.
 
         No change while it is queued or running. Raises WrongStatus, which says why, NotFound.
         """
+        ...
+
+    async def watch(self, debate_id: str) -> None:
+        """Note that somebody watches a debate: from now on it goes first when it is queued."""
         ...
 
     async def delete(self, debate_id: str) -> None:
@@ -84,8 +103,8 @@ class Store(TurnStore, Protocol):
     async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
         """Begin a run: raise the run number, own the debate, set it running.
 
-        Raises Busy while another run's lease lasts, WrongStatus when the debate is finished or not as `queued` as it
-        should be, NotFound.
+        Raises Busy while another run's lease lasts, WrongStatus when the debate is finished, or neither queued nor
+        left by a dead run though it should be, NotFound.
         """
         ...
 
@@ -110,7 +129,10 @@ class Store(TurnStore, Protocol):
         ...
 
     async def say(self, debate_id: str, said: Said) -> Said:
-        """Keep a person's words. Raises WrongStatus when the step they answer has an answer already."""
+        """Keep a person's words; a debate that waits for them is queued at once.
+
+        Raises WrongStatus when the step they answer has an answer already.
+        """
         ...
 
     async def rate(self, debate_id: str, rating: Rating) -> Rating:
@@ -123,6 +145,16 @@ class Store(TurnStore, Protocol):
 
     async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
         """Note how handing over the workflow went; `attempts` are added to those before."""
+        ...
+
+    async def note_worker(self, worker: Worker) -> None:
+        """A worker is alive."""
+        ...
+
+    async def remove_worker(self, worker_id: str) -> None: ...
+
+    async def workers(self, seconds: float) -> tuple[Worker, ...]:
+        """Those that were seen in the last so many seconds, the oldest first."""
         ...
 
     async def close(self) -> None: ...

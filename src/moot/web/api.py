@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
+from moot import retelling
 from moot.app import App
 from moot.errors import WrongStatus
 from moot.formats import find
+from moot.llm.addresses import refuse_addresses
 from moot.model import AnyFormat, Record, Status
 from moot.queue.queue import Queue
-from moot import retelling
 from moot.web.schemas import (
     ChosenModel,
     CreateDebate,
@@ -42,7 +43,6 @@ from moot.web.schemas import (
     place,
     whole_debate,
 )
-from moot.web.security import refuse_addresses
 from moot.web.sse import EventStream, Hub
 
 MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
@@ -74,24 +74,12 @@ JSON_PROBLEMS: dict[int | str, dict[str, Any]] = {
 """For routes whose success is no JSON."""
 
 
-class Load(Protocol):
-    """How busy a queue is."""
-
-    @property
-    def running(self) -> int: ...
-    @property
-    def queued(self) -> int: ...
-
-
-class LoadedQueue(Queue, Load, Protocol): ...
-
-
 @dataclass(frozen=True, slots=True)
 class Server:
     """What the routes work with."""
 
     app: App
-    queue: LoadedQueue
+    queue: Queue
     hub: Hub
 
     def format_of(self, record: Record) -> AnyFormat:
@@ -309,12 +297,13 @@ async def estimate(body: NewDebate, server: Serving) -> EstimateView:
 async def health(server: Serving) -> Health:
     """Whether the server can work: 503 when its database cannot be used."""
     await server.app.list(limit=1)
-    return Health(status="ok", version=version("moot"), running=server.queue.running, queued=server.queue.queued)
+    running, queued, workers = await server.queue.load()
+    return Health(status="ok", version=version("moot"), running=running, queued=queued, workers=workers)
 
 
 async def _go_on(server: Server, record: Record) -> Record:
     """Run a debate that nothing holds up any more; one that runs, or still waits, is left as it is."""
-    if record.status not in (Status.WAITING, Status.STOPPED, Status.FAILED):
+    if record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED, Status.FAILED):
         return record
     try:
         return await server.queue.enqueue(record.id)

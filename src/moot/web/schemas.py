@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr, ValidationError
 
+from moot import retelling
 from moot.errors import InvalidInput, ScriptChanged
 from moot.model import NO_USAGE, Action, AnyFormat, JsonObject, Outcome, Record, Status, Usage
 from moot.replay import retold
 from moot.store.store import Place, Stored
-from moot import retelling
 
 # Requests
 
@@ -237,6 +237,7 @@ class Health(BaseModel):
     version: str
     running: int
     queued: int
+    workers: int = Field(description="processes that run debates")
 
 
 # From what is stored

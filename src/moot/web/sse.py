@@ -6,7 +6,7 @@ The hub is fed through `emit`, by the queue of this process or by whatever hears
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from moot.events import Event
 from moot.model import Record
-from moot.web.log import Log, Missed
 from moot.retelling import stopped
+from moot.web.log import Log, Missed
 
 FLUSH_SECONDS = 0.04
 BEAT_SECONDS = 15.0
@@ -33,6 +33,8 @@ class Hub:
 
     def __init__(self, beat_seconds: float = BEAT_SECONDS) -> None:
         self._beat_seconds = beat_seconds
+        self.attend: Callable[[str, bool], None] = lambda debate_id, read: None
+        """Called when somebody begins to read a debate, and when the last one has left it."""
         self._logs: dict[str, Log] = {}
         self._readers: dict[str, set[Reader]] = {}
         self._changed: set[str] = set()
@@ -74,6 +76,11 @@ class Hub:
         for debate_id in list(self._readers):
             self.send_home(debate_id)
 
+    def forget(self, debate_id: str) -> None:
+        """Keep nothing of a debate that nobody reads."""
+        if debate_id not in self._readers:
+            self._logs.pop(debate_id, None)
+
     def log(self, debate_id: str) -> Log:
         return self._logs.get(debate_id) or Log()
 
@@ -82,6 +89,7 @@ class Hub:
         log = self._logs.setdefault(debate_id, Log())
         reader = Reader(log, follow)
         self._readers.setdefault(debate_id, set()).add(reader)
+        self.attend(debate_id, True)
         if self._beating is None:
             self._beating = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
         if self._closed:
@@ -92,6 +100,7 @@ class Hub:
             self._readers[debate_id].discard(reader)
             if not self._readers[debate_id]:
                 del self._readers[debate_id]
+                self.attend(debate_id, False)
                 if not log.frames:
                     self._logs.pop(debate_id, None)
 

@@ -1,0 +1,183 @@
+"""What runs in one process, heard in others: Postgres NOTIFY, for what is shown while it happens.
+
+Nothing here is the truth: a message that gets lost costs a moment, and the store tells what has become of it.
+A message is a few lines, each the id of a debate and an event of it; without an event it says that there is something
+new in the store. Text too long for one message comes in parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from typing import Any
+
+import asyncpg
+
+from moot.errors import StoreError
+from moot.events import PASSING, Event, TurnChunk, TurnStarted, decode, encode
+from moot.queue.live import Heard, Listeners, Live
+from moot.store.postgres import AWAY, CONNECT_SECONDS, Server, clear_errors
+
+log = logging.getLogger(__name__)
+
+EVENTS = "moot_events"
+ASKS = "moot_asks"
+"""On which a process asks for the text so far of a debate's turns in progress."""
+TICK_SECONDS = 0.05
+LONGEST = 7900
+"""Bytes of a message; Postgres takes less than 8000."""
+LONGEST_PART = 1200
+"""Characters, of which JSON makes up to six bytes each."""
+PART = "+"
+AGAIN_SECONDS = 1.0
+ALIVE_SECONDS = 10.0
+
+
+class Teller:
+    """Tells what the runs of this process say, a few times a second, little pieces put together."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._live = Live()
+        self._told: list[Event | str] = []
+        self._open: dict[tuple[str, int], int] = {}
+        """Where in `_told` the latest chunk of a turn is, to which the next is joined."""
+        self._sending: asyncio.Task[None] | None = None
+
+    def emit(self, event: Event) -> None:
+        self._live.emit(event)
+        self._add(event if event.type in PASSING else event.debate)
+
+    def tell_again(self, debate_id: str) -> None:
+        """Tell the text so far of a debate's turns in progress."""
+        for event in self._live.so_far(debate_id):
+            self._add(event)
+
+    def tell_to_look(self, debate_id: str) -> None:
+        self._add(debate_id)
+
+    async def close(self) -> None:
+        if self._sending:
+            await self._sending
+
+    def _add(self, told: Event | str) -> None:
+        place = (told.debate, told.position) if isinstance(told, TurnChunk | TurnStarted) else None
+        if place and isinstance(told, TurnChunk):
+            at = self._open.get(place)
+            before = None if at is None else self._told[at]
+            if at is not None and isinstance(before, TurnChunk) and told.offset == before.offset + len(before.text):
+                self._told[at] = ""
+                told = replace(told, offset=before.offset, text=before.text + told.text)
+            self._open[place] = len(self._told)
+        elif place:
+            self._open.pop(place, None)
+        self._told.append(told)
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        await asyncio.sleep(TICK_SECONDS)
+        told, self._told = self._told, []
+        self._open.clear()
+        self._sending = None
+        try:
+            with clear_errors(self._server.place):
+                await self._server.pool.execute(
+                    "SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message",
+                    EVENTS,
+                    list(messages(each for each in told if each)),
+                )
+        except StoreError as error:
+            log.info("nobody was told: %s", error)
+
+
+def messages(told: Iterator[Event | str]) -> Iterator[str]:
+    """Lines put together, each message short enough."""
+    message: list[str] = []
+    size = 0
+    for line in (line for each in told for line in _lines(each)):
+        length = len(line.encode()) + 1
+        if size + length > LONGEST:
+            yield "\n".join(message)
+            message, size = [], 0
+        message.append(line)
+        size += length
+    if message:
+        yield "\n".join(message)
+
+
+def _lines(told: Event | str) -> Iterator[str]:
+    if isinstance(told, str):
+        yield told
+        return
+    if isinstance(told, TurnChunk) and len(told.text) > LONGEST_PART:
+        text = told.text
+        while len(text) > LONGEST_PART:
+            yield f"{told.debate} {PART}{encode(replace(told, text=text[:LONGEST_PART])).decode()}"
+            text = text[LONGEST_PART:]
+        told = replace(told, text=text)
+    line = f"{told.debate} {encode(told).decode()}"
+    yield line if len(line.encode()) < LONGEST else told.debate
+
+
+class Ear:
+    """One connection on which this process hears the others; made again when it is lost."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._listeners = Listeners()
+        self._parts: dict[tuple[str, int], str] = {}
+        self._callbacks: dict[str, Callable[[str], None]] = {EVENTS: self._hear}
+
+    def on(self, channel: str, callback: Callable[[str], None]) -> None:
+        """Have a channel's messages handed over; to be said before the ear listens."""
+        self._callbacks[channel] = callback
+
+    def listening(self, debate_id: str) -> AbstractContextManager[Heard]:
+        return self._listeners.listening(debate_id)
+
+    async def listen(self) -> None:
+        """Listen for ever."""
+        while True:
+            try:
+                connection = await asyncpg.connect(self._server.url, timeout=CONNECT_SECONDS)
+                try:
+                    await self._listen_on(connection)
+                finally:
+                    connection.terminate()
+            except (asyncpg.PostgresError, *AWAY) as error:
+                log.info("not listening, trying again: %s", error)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _listen_on(self, connection: Any) -> None:
+        for channel, callback in self._callbacks.items():
+            await connection.add_listener(channel, lambda _, pid, name, payload, heard=callback: heard(payload))
+        self._parts.clear()
+        self._listeners.tell_all_to_look()  # there may have been something to hear meanwhile
+        while True:
+            await asyncio.sleep(ALIVE_SECONDS)
+            await connection.execute("SELECT 1", timeout=ALIVE_SECONDS)
+
+    def _hear(self, message: str) -> None:
+        for line in message.splitlines():
+            debate_id, _, body = line.partition(" ")
+            if debate_id not in self._listeners:
+                continue
+            if not body:
+                self._listeners.tell(debate_id, None)
+                continue
+            with suppress(ValueError, KeyError, TypeError):  # of a newer moot; the store tells it in time
+                self._pass_on(debate_id, body)
+
+    def _pass_on(self, debate_id: str, body: str) -> None:
+        event = decode(body.removeprefix(PART))
+        if isinstance(event, TurnChunk):
+            place = (debate_id, event.position)
+            event = replace(event, text=self._parts.pop(place, "") + event.text)
+            if body.startswith(PART):
+                self._parts[place] = event.text
+                return
+        self._listeners.tell(debate_id, event)

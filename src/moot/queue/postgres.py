@@ -1,0 +1,235 @@
+"""Debates run by any number of processes that share a Postgres: PgQueuer hands out one job for each run.
+
+A job only says that there may be something to do; the debate's own row says whether there is. So a job too many does
+no harm, and a run that was taken over cannot write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from pgqueuer.db import AsyncpgPoolDriver
+from pgqueuer.models import Job
+from pgqueuer.ports.repository import EntrypointExecutionParameter
+from pgqueuer.types import QueueEntrypoint, QueueManagerId
+
+from moot.app import App
+from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
+from moot.events import Event
+from moot.model import Record, Status
+from moot.owner import this_process
+from moot.queue.follow import follow
+from moot.queue.notify import ASKS, Ear, Teller
+from moot.queue.queue import Load
+from moot.queue.runs import Runs
+from moot.store import jobs
+from moot.store.postgres import Server, clear_errors
+from moot.store.store import Worker
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 1.0
+"""So often a worker looks for what nothing has told it of: what is due by now, and what the dead have left."""
+ASK_SECONDS = 1.0
+WORK = {QueueEntrypoint(name): EntrypointExecutionParameter(0) for name in ("run", "pause")}
+
+
+class PostgresQueue:
+    def __init__(self, app: App, server: Server, concurrency: int = 0) -> None:
+        """With a concurrency of 0 this process runs nothing itself; it enqueues and follows."""
+        self._app = app
+        self._server = server
+        self._concurrency = concurrency
+        self._queries = jobs.queries(AsyncpgPoolDriver(server.pool))
+        self._id = QueueManagerId(uuid.uuid4())
+        self._teller = Teller(server)
+        self._ear = Ear(server)
+        self._runs = Runs(self._wake)
+        self._jobs: dict[str, tuple[Job, float]] = {}
+        """The job of each run, and when it began."""
+        self._woken = asyncio.Event()
+        self._asked: dict[str, float] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._draining = False
+
+    async def start(self) -> None:
+        self._ear.on(ASKS, self._teller.tell_again)
+        self._ear.on(self._queries.qbe.settings.channel, lambda _: self._wake())
+        self._begin(self._ear.listen())
+        if self._concurrency:
+            await self._app.store.note_worker(self._worker())
+            self._begin(self._work())
+            self._begin(self._beat())
+
+    async def enqueue(self, debate_id: str) -> Record:
+        return await self._app.store.enqueue(debate_id)
+
+    async def load(self) -> Load:
+        counts = await self._app.store.counts()
+        alive = await self.workers()
+        running = counts.get(Status.RUNNING, 0) + counts.get(Status.STOPPING, 0)
+        return Load(running, counts.get(Status.QUEUED, 0), len(alive))
+
+    async def workers(self) -> tuple[Worker, ...]:
+        """Those that are alive, as far as that can be known."""
+        return await self._app.store.workers(self._app.settings.lease_seconds)
+
+    async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
+        async def ask() -> None:
+            if time.monotonic() - self._asked.get(debate_id, 0.0) >= ASK_SECONDS:
+                self._asked[debate_id] = time.monotonic()
+                await self._tell(ASKS, debate_id)
+
+        with self._ear.listening(debate_id) as heard:
+            with suppress(StoreError):
+                await self._app.store.watch(debate_id)
+            self._asked.pop(debate_id, None)
+            await ask()
+            async for event in follow(self._app, debate_id, heard, after, through_waits, ask):
+                yield event
+        self._asked.pop(debate_id, None)
+
+    async def look_after(self, debate_id: str) -> None:
+        """Nothing: whatever there is to do for a debate is a job, and those who follow it look for themselves."""
+
+    async def drain(self, grace_seconds: float) -> None:
+        self._draining = True
+        await self._runs.drain(grace_seconds)
+        await self._teller.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._concurrency:
+            with suppress(StoreError):
+                await self._app.store.remove_worker(str(self._id))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.create_task(work))
+
+    def _wake(self) -> None:
+        self._woken.set()
+
+    def _worker(self) -> Worker:
+        return Worker(str(self._id), this_process(), self._concurrency)
+
+    # Work
+
+    async def _work(self) -> None:
+        while not self._draining:
+            self._woken.clear()
+            if await self._tried(self._take_jobs, "no jobs taken"):
+                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), POLL_SECONDS)
+
+    async def _take_jobs(self) -> bool:
+        """Begin as many runs as there is room for; whether there may be more to begin."""
+        free = self._concurrency - len(self._runs)
+        if free <= 0:
+            return False
+        stale = timedelta(seconds=self._app.settings.lease_seconds)
+        with clear_errors(self._server.place):
+            found = await self._queries.dequeue(free, WORK, self._id, None, stale)
+        for job in found:
+            await self._do(job)
+        return len(found) == free
+
+    async def _do(self, job: Job) -> None:
+        debate_id = (job.payload or b"").decode()
+        if job.entrypoint == "pause":
+            await self._pause(job, debate_id)
+        elif debate_id not in self._runs:
+            self._jobs[debate_id] = (job, time.monotonic())
+            self._runs.begin(debate_id, self._run(job, debate_id))
+        elif self._jobs[debate_id][0].id != job.id:  # else its heartbeat was late, and it is running here
+            await self._again(job, self._app.settings.lease_seconds)
+
+    async def _run(self, job: Job, debate_id: str) -> None:
+        lease = self._app.settings.lease_seconds
+        try:
+            await self._app.run_queued(debate_id, self._hear, self._app.settings.max_retries)
+        except asyncio.CancelledError:
+            log.info("%s is left to others", debate_id)
+        except (Busy, Fenced) as error:
+            # Another process has it. Should that one die, this job is what finds it.
+            log.info("%s is run elsewhere: %s", debate_id, error)
+            await self._again(job, lease)
+            return
+        except (WrongStatus, NotFound) as error:
+            log.info("%s is not run: %s", debate_id, error)
+        except StoreError as error:
+            log.warning("%s is not run now: %s", debate_id, error)
+            await self._again(job, POLL_SECONDS)
+            return
+        except MootError as error:
+            log.warning("%s is not run: %s", debate_id, error)
+        except Exception:  # one debate's failure must not end the worker
+            log.exception("%s failed", debate_id)
+            await self._again(job, lease)
+            return
+        finally:
+            self._jobs.pop(debate_id, None)
+        await self._done(job)
+
+    async def _pause(self, job: Job, debate_id: str) -> None:
+        """A person has not answered in time."""
+        with suppress(NotFound):
+            record = await self._app.pause(debate_id)
+            if record.status is Status.STOPPED:
+                self._teller.tell_to_look(debate_id)
+        await self._done(job)
+
+    def _hear(self, event: Event) -> None:
+        self._teller.emit(event)
+        self._runs.hear(event)
+
+    async def _done(self, job: Job) -> None:
+        await self._tried(lambda: self._queries.log_jobs([(job, "successful", None)]), f"job {job.id} is still there")
+
+    async def _again(self, job: Job, seconds: float) -> None:
+        delay = timedelta(seconds=seconds)
+        await self._tried(lambda: self._queries.retry_job(job, delay, None), f"job {job.id} is still there")
+
+    async def _tried(self, do: Callable[[], Awaitable[Any]], otherwise: str) -> Any:
+        """What comes of it; when the database is away, nothing: the job stays, and is taken again when it is stale."""
+        try:
+            with clear_errors(self._server.place):
+                return await do()
+        except StoreError as error:
+            log.warning("%s: %s", otherwise, error)
+            return None
+
+    # Beside the work
+
+    async def _beat(self) -> None:
+        """Show that this worker and its jobs are alive, and let others go first where a run has had its share."""
+        while True:
+            await asyncio.sleep(self._app.settings.heartbeat_seconds)
+            await self._tried(self._show_alive, "no heartbeat")
+            await self._tried(self._share, "nothing shared")
+
+    async def _show_alive(self) -> None:
+        await self._app.store.note_worker(self._worker())
+        if self._jobs:
+            await self._queries.update_heartbeat([job.id for job, _ in self._jobs.values()])
+
+    async def _share(self) -> None:
+        if len(self._runs) < self._concurrency:
+            return
+        began = time.monotonic() - self._app.settings.share_seconds
+        had = [id for id, (job, at) in self._jobs.items() if at < began and job.priority < jobs.URGENT]
+        waiting = await self._queries.eligible_queued_work(list(WORK)) if had else 0
+        for debate_id in had[:waiting]:
+            self._runs.interrupt(debate_id)
+
+    async def _tell(self, channel: str, message: str) -> None:
+        await self._tried(
+            lambda: self._server.pool.execute("SELECT pg_notify($1, $2)", channel, message), "nobody was asked"
+        )

@@ -1,0 +1,63 @@
+"""A debate that the workers on a Postgres run, watched from this process; it helps out where there are none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+
+from moot.app import App
+from moot.engine import Ending
+from moot.errors import StoreError, WrongStatus
+from moot.queue import postgres_queue
+from moot.queue.postgres import PostgresQueue
+from moot.readers import Sink
+
+HELP_CONCURRENCY = 4
+LOOK_SECONDS = 5.0
+"""So often it is looked whether there are workers."""
+ALONE = "No worker is alive on this database: working the queue here until this debate ends. (moot worker starts one.)"
+
+
+class Shared:
+    def __init__(self, app: App, queue: PostgresQueue, say: Callable[[str], None]) -> None:
+        self._app = app
+        self._queue = queue
+        self._say = say
+        self._last = 0
+
+    async def play(self, debate_id: str, sink: Sink) -> Ending:
+        """Have a debate run, and follow it until it ends or waits for a person; what was shown is not shown again."""
+        with suppress(WrongStatus):  # it waits for an answer, or stops: that is then what is followed
+            await self._queue.enqueue(debate_id)
+        helping = asyncio.create_task(self._help_out())
+        try:
+            async with aclosing(self._queue.follow(debate_id, self._last)) as events:
+                async for event in events:
+                    self._last = event.id
+                    sink(event)
+        finally:
+            helping.cancel()
+            await asyncio.gather(helping, return_exceptions=True)
+        record = (await self._app.load(debate_id)).record
+        return Ending(record.status, record.stop_reason, record.outcome, record.error)
+
+    async def _help_out(self) -> None:
+        """Work the queue as soon as nobody else does."""
+        while await self._others():
+            await asyncio.sleep(LOOK_SECONDS)  # noqa: ASYNC110 (nobody here is told when a worker dies)
+        self._say(ALONE)
+        own = postgres_queue(self._app, HELP_CONCURRENCY)
+        if own is None:
+            return
+        await own.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await own.drain(0.0)
+
+    async def _others(self) -> bool:
+        try:
+            return bool(await self._queue.workers())
+        except StoreError:
+            return True  # nobody could work now

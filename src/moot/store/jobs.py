@@ -1,0 +1,76 @@
+"""PgQueuer's tables beside moot's own: a job is put there in the transaction that changes its debate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from moot.store.operations import Job
+
+if TYPE_CHECKING:
+    from pgqueuer.ports.driver import Driver
+    from pgqueuer.queries import Queries
+
+URGENT = 10
+INSTALLING = 0x6D6F6F75
+"""The key of the advisory lock under which one process sets the queue up while others wait."""
+INSTALLED = """
+    CREATE TABLE IF NOT EXISTS moot_queue (version TEXT NOT NULL);
+    INSERT INTO moot_queue SELECT '' WHERE NOT EXISTS (SELECT FROM moot_queue);
+"""
+
+
+def queries(driver: Driver) -> Queries:
+    """PgQueuer's statements over tables named moot_pgqueuer…"""
+    from pgqueuer.adapters.persistence import qb
+    from pgqueuer.domain.settings import DBSettings
+    from pgqueuer.queries import Queries
+
+    names = DBSettings(prefix="moot_")
+    return Queries(
+        driver,
+        qb.QueryBuilderEnvironment(names),
+        qb.QueryQueueBuilder(names),
+        qb.QuerySchedulerBuilder(names),
+    )
+
+
+async def put(connection: Any, job: Job) -> None:
+    """Add a job; when there is one with its key already, that becomes as urgent as this one."""
+    from pgqueuer.db import AsyncpgDriver
+
+    await queries(AsyncpgDriver(connection)).enqueue(
+        job.kind,
+        job.debate_id.encode(),
+        URGENT if job.urgent else 0,
+        timedelta(seconds=job.after_seconds),
+        job.key,
+        on_conflict="update_priority",
+    )
+
+
+async def install(connection: Any) -> None:
+    """Set the queue's tables up, or bring them to the version of PgQueuer that is here."""
+    here = version("pgqueuer")
+    if await _installed(connection) == here:
+        return
+    from pgqueuer.db import AsyncpgDriver
+
+    known = queries(AsyncpgDriver(connection))
+    await connection.execute("SELECT pg_advisory_lock($1)", INSTALLING)
+    try:
+        await connection.execute(INSTALLED)
+        if await known.schema_is_installed():
+            await known.upgrade()
+        else:
+            await known.install()
+        await connection.execute("UPDATE moot_queue SET version = $1", here)
+    finally:
+        await connection.execute("SELECT pg_advisory_unlock($1)", INSTALLING)
+
+
+async def _installed(connection: Any) -> str:
+    there: Mapping[str, bool] = await connection.fetchrow("SELECT to_regclass('moot_queue') IS NOT NULL AS there")
+    return str(await connection.fetchval("SELECT version FROM moot_queue")) if there["there"] else ""

@@ -1,0 +1,46 @@
+"""A store for a run that must not end because its database was away for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from moot.engine import Control, Ending, TurnStore
+from moot.errors import StoreAway
+from moot.model import Failure, Said, Turn
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 1.0
+
+T = TypeVar("T")
+
+
+class Patient:
+    """Tries everything again until the database answers; each write is done once, however often it was tried."""
+
+    def __init__(self, store: TurnStore) -> None:
+        self._store = store
+
+    async def append(self, debate_id: str, turn: Turn) -> Control:
+        return await until_back(lambda: self._store.append(debate_id, turn))
+
+    async def said(self, debate_id: str) -> tuple[Said, ...]:
+        return await until_back(lambda: self._store.said(debate_id))
+
+    async def add_failure(self, debate_id: str, failure: Failure) -> None:
+        await until_back(lambda: self._store.add_failure(debate_id, failure))
+
+    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+        await until_back(lambda: self._store.end(debate_id, run, ending))
+
+
+async def until_back(call: Callable[[], Awaitable[T]]) -> T:
+    while True:
+        try:
+            return await call()
+        except StoreAway as error:
+            log.warning("waiting for the database: %s", error)
+            await asyncio.sleep(AGAIN_SECONDS)

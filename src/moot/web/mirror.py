@@ -1,0 +1,59 @@
+"""Debates that run in other processes, brought to the hub of this one for as long as somebody reads them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from moot.errors import MootError
+from moot.queue.queue import Queue
+from moot.web.sse import Hub
+
+log = logging.getLogger(__name__)
+
+LINGER_SECONDS = 30.0
+"""So long a debate is still followed when nobody reads it; who was only cut off then misses nothing."""
+
+
+class Mirrors:
+    def __init__(self, hub: Hub, queue: Queue, linger_seconds: float = LINGER_SECONDS) -> None:
+        self._hub = hub
+        self._queue = queue
+        self._linger_seconds = linger_seconds
+        self._following: dict[str, asyncio.Task[None]] = {}
+        self._leaving: dict[str, asyncio.TimerHandle] = {}
+
+    def attend(self, debate_id: str, read: bool) -> None:
+        """Somebody has begun to read a debate, or the last one has left."""
+        if leaving := self._leaving.pop(debate_id, None):
+            leaving.cancel()
+        if not read:
+            loop = asyncio.get_running_loop()
+            self._leaving[debate_id] = loop.call_later(self._linger_seconds, self._leave, debate_id)
+        elif debate_id not in self._following:
+            task = asyncio.create_task(self._follow(debate_id))
+            self._following[debate_id] = task
+            task.add_done_callback(lambda _: self._forget(debate_id))
+
+    def close(self) -> None:
+        for leaving in self._leaving.values():
+            leaving.cancel()
+        for task in self._following.values():
+            task.cancel()
+
+    async def _follow(self, debate_id: str) -> None:
+        try:
+            async for event in self._queue.follow(debate_id, through_waits=True):
+                self._hub.emit(event)
+        except MootError as error:
+            log.info("%s is not followed any more: %s", debate_id, error)
+
+    def _leave(self, debate_id: str) -> None:
+        self._leaving.pop(debate_id, None)
+        if task := self._following.get(debate_id):
+            task.cancel()
+
+    def _forget(self, debate_id: str) -> None:
+        """What comes next is not heard here, so what was heard is not enough for who comes later."""
+        del self._following[debate_id]
+        self._hub.forget(debate_id)
