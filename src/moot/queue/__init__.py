@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from moot.app import App
     from moot.queue.postgres import PostgresQueue
+    from moot.queue.queue import Queue
 
 
 def postgres_queue(app: App, concurrency: int = 0) -> PostgresQueue | None:
@@ -20,3 +21,10 @@ def postgres_queue(app: App, concurrency: int = 0) -> PostgresQueue | None:
 
     server = app.store.database
     return PostgresQueue(app, server, concurrency) if isinstance(server, Server) else None
+
+
+def open_queue(app: App) -> Queue:
+    """A queue that works in this process: on a Postgres together with all others, otherwise alone."""
+    from moot.queue.embedded import EmbeddedQueue
+
+    return postgres_queue(app, app.settings.concurrency) or EmbeddedQueue(app)

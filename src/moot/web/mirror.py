@@ -35,12 +35,6 @@ class Mirrors:
             self._following[debate_id] = task
             task.add_done_callback(lambda _: self._forget(debate_id))
 
-    def close(self) -> None:
-        for leaving in self._leaving.values():
-            leaving.cancel()
-        for task in self._following.values():
-            task.cancel()
-
     async def _follow(self, debate_id: str) -> None:
         try:
             async for event in self._queue.follow(debate_id, through_waits=True):
