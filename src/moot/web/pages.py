@@ -29,13 +29,13 @@ from moot.app import LONGEST_TOPIC, check_topic
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.export.trace import iso
 from moot.formats.panel.format import perspectives_of
+from moot.llm.addresses import refuse_addresses
 from moot.model import Action, Record, Status
 from moot.screen import printable
 from moot.web import api
 from moot.web.api import Server
 from moot.web.forms import Form, InvalidFields, Option, form, settings
 from moot.web.schemas import Reply, cursor, place
-from moot.web.security import refuse_addresses
 from moot.web.turns import ACTIONS
 from moot.web.typed import Posted, last
 from moot.web.views import STATUS_TEXTS, DebateView, cost_text, debate_view, list_row

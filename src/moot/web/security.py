@@ -10,25 +10,25 @@ import hashlib
 import hmac
 import ipaddress
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import JsonValue
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import InvalidInput
-from moot.llm.local import BUILT_IN_MODEL
+from moot.integrations import openai_server
 
 log = logging.getLogger(__name__)
 
 LARGEST_BODY = 256 * 1024
 LARGEST_DEBATE = 3 * 1024 * 1024
 """A new debate may bring its sources along."""
+PATHS_OF_DEBATES = frozenset({"/api/debates", "/api/estimate", "/new", "/v1/chat/completions"})
 COOKIE = "moot_session"
 OPEN_PATHS = frozenset({"/api/health", "/login"})
 OPEN_FOLDER = "/static/"
@@ -85,20 +85,6 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def refuse_addresses(settings: Mapping[str, JsonValue]) -> None:
-    """Where models are is the owner's to say, in the configuration; a request may only name those known there."""
-    for name, value in settings.items():
-        if name.startswith("model"):
-            for model in value.values() if isinstance(value, dict) else [value]:
-                if isinstance(model, str) and _is_address(model):
-                    raise InvalidInput(f"{name}: {model!r} is an address; name a model, PROVIDER:MODEL, instead")
-
-
-def _is_address(model: str) -> bool:
-    name = model.strip().lower()
-    return "://" in name or (name.startswith("local:") and name != BUILT_IN_MODEL)
-
-
 class Guard:
     """Refuses what must not be answered, and keeps what goes wrong inside from the outside."""
 
@@ -110,7 +96,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send)
+        answer = _Answer(send, scope["path"])
         headers = Headers(scope=scope)
         if refusal := self._refusal(scope, headers):
             if refusal.status == 401 and _wants_page(scope, headers):
@@ -161,8 +147,9 @@ class Guard:
 class _Answer:
     """Sends a response on, with the headers every response has."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, path: str) -> None:
         self._send = send
+        self._path = path
         self.begun = False
 
     async def __call__(self, message: Message) -> None:
@@ -172,7 +159,8 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
-        body = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
+        told = {"error": {"code": refusal.code, "message": refusal.message}}
+        body = orjson.dumps(openai_server.fault(*refusal) if self._path.startswith(openai_server.PREFIX) else told)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         if refusal.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
@@ -213,7 +201,7 @@ async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | Non
 
 
 def _largest(scope: Scope) -> int:
-    return LARGEST_DEBATE if scope["path"] in ("/api/debates", "/api/estimate", "/new") else LARGEST_BODY
+    return LARGEST_DEBATE if scope["path"] in PATHS_OF_DEBATES else LARGEST_BODY
 
 
 def _wants_page(scope: Scope, headers: Headers) -> bool:
@@ -222,7 +210,7 @@ def _wants_page(scope: Scope, headers: Headers) -> bool:
 
 
 def _is_api(scope: Scope) -> bool:
-    return bool(scope["path"].startswith("/api/"))
+    return bool(scope["path"].startswith(("/api/", openai_server.PREFIX)))
 
 
 def _is_json(headers: Headers) -> bool:

@@ -40,7 +40,8 @@ class Hub:
         self._changed: set[str] = set()
         self._flushing = False
         self._beating: asyncio.TimerHandle | None = None
-        self._closed = False
+        self.closed = asyncio.Event()
+        """Set when all streams are to end."""
 
     @property
     def readers(self) -> int:
@@ -70,7 +71,7 @@ class Hub:
 
     def close(self) -> None:
         """End all streams, for good."""
-        self._closed = True
+        self.closed.set()
         if self._beating:
             self._beating.cancel()
         for debate_id in list(self._readers):
@@ -92,7 +93,7 @@ class Hub:
         self.attend(debate_id, True)
         if self._beating is None:
             self._beating = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
-        if self._closed:
+        if self.closed.is_set():
             reader.leave()
         try:
             yield reader
@@ -116,7 +117,7 @@ class Hub:
         for readers in self._readers.values():
             for reader in readers:
                 reader.beat()
-        if self._readers and not self._closed:
+        if self._readers and not self.closed.is_set():
             self._beating = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
 
     def _forget_oldest(self, newest: str) -> None:
