@@ -31,7 +31,7 @@ from moot.store.operations import (
     not_found,
     position_taken,
 )
-from moot.store.store import Place, Store, Stored, Unfinished, Worker
+from moot.store.store import Place, Running, Store, Stored, Unfinished, Worker
 
 ENDED = {Status.STOPPED, Status.FINISHED, Status.FAILED}
 RUNNING = {Status.RUNNING, Status.STOPPING}
@@ -57,6 +57,7 @@ class MemoryStore:
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._kept: dict[str, _Kept] = {}
+        self._workers: dict[str, Worker] = {}
 
     async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
         for kept in self._kept.values():
@@ -111,6 +112,13 @@ class MemoryStore:
 
     async def counts(self) -> dict[Status, int]:
         return dict(Counter(kept.record.status for kept in self._kept.values() if not kept.deleted))
+
+    async def failure_counts(self) -> dict[str, int]:
+        return dict(Counter(failure.code for kept in self._kept.values() for failure in kept.failures))
+
+    async def running(self) -> tuple[Running, ...]:
+        records = (kept.record for kept in self._kept.values() if not kept.deleted)
+        return tuple(Running(each.id, each.run, each.owner) for each in records if each.status in RUNNING)
 
     async def enqueue(self, debate_id: str, *, watched: bool = False) -> Record:
         kept = self._find(debate_id)
@@ -251,13 +259,16 @@ class MemoryStore:
         return kept.workflow
 
     async def note_worker(self, worker: Worker) -> None:
-        """Nobody else works here."""
+        now = self._now()
+        known = self._workers.get(worker.id) or worker._replace(started_at=now)
+        self._workers[worker.id] = known._replace(seen_at=now)
 
     async def remove_worker(self, worker_id: str) -> None:
-        """Nobody else works here."""
+        self._workers.pop(worker_id, None)
 
     async def workers(self, seconds: float) -> tuple[Worker, ...]:
-        return ()
+        alive = (worker for worker in self._workers.values() if worker.seen_at >= self._now() - seconds)
+        return tuple(sorted(alive, key=lambda worker: (worker.started_at, worker.id)))
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -106,7 +106,7 @@ async def test_a_stop_lets_the_step_in_progress_end_and_nothing_more_begins() ->
         assert (last["type"], last["stop_reason"]) == ("debate_stopped", "stopped")
         whole = (await live.get(f"/api/debates/{debate_id}")).body
         assert (whole["status"], whole["stop_reason"], len(whole["turns"])) == ("stopped", "stopped", 1)
-        assert live.queue.running == 0
+        assert (await live.queue.load()).running == 0
         assert (await live.post(f"/api/debates/{debate_id}/stop")).status == 202
 
         assert (await live.post(f"/api/debates/{debate_id}/resume")).status == 202

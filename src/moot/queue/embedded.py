@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 
@@ -17,7 +18,7 @@ from moot.model import Record, Status
 from moot.owner import is_dead, this_process
 from moot.queue.follow import follow
 from moot.queue.live import Live
-from moot.queue.queue import Load
+from moot.queue.queue import Backlog, Load
 from moot.queue.runs import Runs
 from moot.readers import Sink
 from moot.store.store import Unfinished
@@ -45,7 +46,8 @@ class EmbeddedQueue:
         self._retry_seconds = retry_seconds
         self._sink = sink
         self._on_paused = on_paused
-        self._queued: dict[str, None] = {}
+        self._queued: dict[str, float] = {}
+        """What waits for room, and since when."""
         self._runs = Runs(self._fill)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._chores: set[asyncio.Task[None]] = set()
@@ -54,6 +56,10 @@ class EmbeddedQueue:
 
     async def load(self) -> Load:
         return Load(len(self._runs), len(self._queued), 1)
+
+    async def backlog(self) -> Backlog:
+        oldest = min(self._queued.values(), default=time.monotonic())
+        return Backlog(len(self._queued), 0, time.monotonic() - oldest)
 
     async def start(self) -> None:
         for found in await self._app.store.unfinished():
@@ -69,6 +75,10 @@ class EmbeddedQueue:
         with self._live.listening(debate_id) as heard:
             async for event in follow(self._app, debate_id, heard, after, through_waits):
                 yield event
+
+    def look_at(self, debate_id: str) -> AsyncGenerator[Event, None]:
+        """What is stored of a debate, now and as it grows: all there is to see of one that another process runs."""
+        return follow(self._app, debate_id, asyncio.Queue(), through_waits=True)
 
     async def look_after(self, debate_id: str) -> None:
         for found in await self._app.store.unfinished():
@@ -91,7 +101,7 @@ class EmbeddedQueue:
 
     def _admit(self, debate_id: str) -> None:
         self._forget_timer(debate_id)
-        self._queued[debate_id] = None
+        self._queued.setdefault(debate_id, time.monotonic())
         self._fill()
 
     def _fill(self) -> None:

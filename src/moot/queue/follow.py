@@ -59,7 +59,8 @@ async def _stored(app: App, debate_id: str) -> list[Event]:
         stored = await app.load(debate_id)
     except StoreError:  # it is away; what happens meanwhile will be there when it is back
         return []
-    return list(told(stored, find(app.formats, stored.record.format)))
+    events = told(stored, find(app.formats, stored.record.format))
+    return sorted(events, key=lambda event: event.id)  # turns played side by side end in any order
 
 
 class _Place:

@@ -91,7 +91,7 @@ class Teller:
                     list(messages(each for each in told if each)),
                 )
         except StoreError as error:
-            log.info("nobody was told: %s", error)
+            log.debug("nobody was told: %s", error)
 
 
 def messages(told: Iterator[Event | str]) -> Iterator[str]:

@@ -21,13 +21,13 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.types import QueueEntrypoint, QueueManagerId
 
 from moot.app import App
-from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
 from moot.events import Event
 from moot.model import Record, Status
-from moot.owner import this_process
+from moot.owner import is_dead, this_process
 from moot.queue.follow import follow
 from moot.queue.notify import ASKS, Ear, Teller
-from moot.queue.queue import Load
+from moot.queue.queue import Backlog, Load
 from moot.queue.runs import Runs
 from moot.store import jobs
 from moot.store.postgres import Server, clear_errors
@@ -38,6 +38,13 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
 """So often a worker looks for what nothing has told it of: what is due by now, and what the dead have left."""
 ASK_SECONDS = 1.0
+FORGET = "DELETE FROM {} WHERE created < now() - interval '7 days'"
+"""PgQueuer notes three lines for each run, and forgets none by itself."""
+BACKLOG = """
+    SELECT count(*) FILTER (WHERE execute_after <= now()), count(*) FILTER (WHERE execute_after > now()),
+        greatest(extract(epoch FROM now() - min(execute_after)), 0)::float8
+    FROM {} WHERE status = 'queued' AND entrypoint = 'run'
+"""
 WORK = {QueueEntrypoint(name): EntrypointExecutionParameter(0) for name in ("run", "pause")}
 
 
@@ -48,12 +55,15 @@ class PostgresQueue:
         self._server = server
         self._concurrency = concurrency
         self._queries = jobs.queries(AsyncpgPoolDriver(server.pool))
+        self._tables = self._queries.qbe.qualified
         self._id = QueueManagerId(uuid.uuid4())
         self._teller = Teller(server)
         self._ear = Ear(server)
         self._runs = Runs(self._wake)
         self._jobs: dict[str, tuple[Job, float]] = {}
         """The job of each run, and when it began."""
+        self._begun: set[str] = set()
+        """The runs that have said something: they hand their debate back when they are interrupted."""
         self._woken = asyncio.Event()
         self._asked: dict[str, float] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -65,6 +75,9 @@ class PostgresQueue:
         self._begin(self._ear.listen())
         if self._concurrency:
             await self._app.store.note_worker(self._worker())
+            log.info("worker started", extra={"concurrency": self._concurrency})
+            await self._tried(self._forget_old_jobs, "old jobs are still in the log")
+            await self._free_the_dead()
             self._begin(self._work())
             self._begin(self._beat())
 
@@ -77,9 +90,15 @@ class PostgresQueue:
         running = counts.get(Status.RUNNING, 0) + counts.get(Status.STOPPING, 0)
         return Load(running, counts.get(Status.QUEUED, 0), len(alive))
 
+    async def backlog(self) -> Backlog:
+        with self._server.asked():
+            row = await self._server.pool.fetchrow(BACKLOG.format(self._tables.queue_table))
+        return Backlog(*row) if row else Backlog(0)
+
     async def workers(self) -> tuple[Worker, ...]:
         """Those that are alive, as far as that can be known."""
-        return await self._app.store.workers(self._app.settings.lease_seconds)
+        seen = await self._app.store.workers(self._app.settings.lease_seconds)
+        return tuple(worker for worker in seen if not is_dead(worker.process))
 
     async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
         async def ask() -> None:
@@ -101,6 +120,8 @@ class PostgresQueue:
 
     async def drain(self, grace_seconds: float) -> None:
         self._draining = True
+        if self._concurrency:
+            log.info("worker draining", extra={"running": len(self._runs)})
         await self._runs.drain(grace_seconds)
         await self._teller.close()
         for task in self._tasks:
@@ -109,6 +130,7 @@ class PostgresQueue:
         if self._concurrency:
             with suppress(StoreError):
                 await self._app.store.remove_worker(str(self._id))
+            log.info("worker stopped")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))
@@ -135,19 +157,21 @@ class PostgresQueue:
         if free <= 0:
             return False
         stale = timedelta(seconds=self._app.settings.lease_seconds)
-        with clear_errors(self._server.place):
+        with self._server.asked():
             found = await self._queries.dequeue(free, WORK, self._id, None, stale)
         for job in found:
             await self._do(job)
         return len(found) == free
 
     async def _do(self, job: Job) -> None:
-        debate_id = (job.payload or b"").decode()
+        debate_id, _, mark = (job.payload or b"").decode().partition(" ")
         if job.entrypoint == "pause":
-            await self._pause(job, debate_id)
+            await self._pause(job, debate_id, mark)
         elif debate_id not in self._runs:
             self._jobs[debate_id] = (job, time.monotonic())
             self._runs.begin(debate_id, self._run(job, debate_id))
+        elif debate_id not in self._jobs:  # its last run is just ending
+            await self._again(job, 0.0)
         elif self._jobs[debate_id][0].id != job.id:  # else its heartbeat was late, and it is running here
             await self._again(job, self._app.settings.lease_seconds)
 
@@ -157,10 +181,13 @@ class PostgresQueue:
             await self._app.run_queued(debate_id, self._hear, self._app.settings.max_retries)
         except asyncio.CancelledError:
             log.info("%s is left to others", debate_id)
+            if debate_id not in self._begun:  # so nobody has handed it back
+                await self._again(job, 0.0)
+                return
         except (Busy, Fenced) as error:
             # Another process has it. Should that one die, this job is what finds it.
             log.info("%s is run elsewhere: %s", debate_id, error)
-            await self._again(job, lease)
+            await self._again(job, await self._lease_left(debate_id))
             return
         except (WrongStatus, NotFound) as error:
             log.info("%s is not run: %s", debate_id, error)
@@ -176,17 +203,19 @@ class PostgresQueue:
             return
         finally:
             self._jobs.pop(debate_id, None)
+            self._begun.discard(debate_id)
         await self._done(job)
 
-    async def _pause(self, job: Job, debate_id: str) -> None:
-        """A person has not answered in time."""
+    async def _pause(self, job: Job, debate_id: str, run: str) -> None:
+        """A person has not answered in time what this run has asked."""
         with suppress(NotFound):
-            record = await self._app.pause(debate_id)
-            if record.status is Status.STOPPED:
+            asked = (await self._app.load(debate_id)).record
+            if str(asked.run) == run and (await self._app.pause(debate_id)).status is Status.STOPPED:
                 self._teller.tell_to_look(debate_id)
         await self._done(job)
 
     def _hear(self, event: Event) -> None:
+        self._begun.add(event.debate)
         self._teller.emit(event)
         self._runs.hear(event)
 
@@ -197,28 +226,47 @@ class PostgresQueue:
         delay = timedelta(seconds=seconds)
         await self._tried(lambda: self._queries.retry_job(job, delay, None), f"job {job.id} is still there")
 
+    async def _lease_left(self, debate_id: str) -> float:
+        """After how many seconds a debate is free, should its process have died as the one of its job may have."""
+        ask = "SELECT lease_until - moot_now() FROM debates WHERE id = $1"
+        left = await self._tried(lambda: self._server.pool.fetchval(ask, debate_id), "nobody knows its lease")
+        return max(POLL_SECONDS, left or 0.0)
+
     async def _tried(self, do: Callable[[], Awaitable[Any]], otherwise: str) -> Any:
         """What comes of it; when the database is away, nothing: the job stays, and is taken again when it is stale."""
         try:
             with clear_errors(self._server.place):
                 return await do()
+        except StoreAway as error:  # which is logged once, and not every second
+            log.debug("%s: %s", otherwise, error)
         except StoreError as error:
             log.warning("%s: %s", otherwise, error)
-            return None
+        return None
 
     # Beside the work
+
+    async def _forget_old_jobs(self) -> None:
+        await self._server.pool.execute(FORGET.format(self._tables.queue_table_log))
 
     async def _beat(self) -> None:
         """Show that this worker and its jobs are alive, and let others go first where a run has had its share."""
         while True:
             await asyncio.sleep(self._app.settings.heartbeat_seconds)
             await self._tried(self._show_alive, "no heartbeat")
+            await self._tried(self._free_the_dead, "nobody was looked after")
             await self._tried(self._share, "nothing shared")
 
     async def _show_alive(self) -> None:
         await self._app.store.note_worker(self._worker())
         if self._jobs:
             await self._queries.update_heartbeat([job.id for job, _ in self._jobs.values()])
+
+    async def _free_the_dead(self) -> None:
+        """Let what dead processes of this machine were running go on at once; what others left, when its lease ends."""
+        for debate_id, run, owner in await self._app.store.running():
+            if owner and is_dead(owner) and await self._app.store.release(debate_id, run):
+                with suppress(WrongStatus):  # it was to stop, and has
+                    await self._app.store.enqueue(debate_id)
 
     async def _share(self) -> None:
         if len(self._runs) < self._concurrency:

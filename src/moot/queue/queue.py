@@ -17,6 +17,15 @@ class Load(NamedTuple):
     workers: int
 
 
+class Backlog(NamedTuple):
+    """What waits to be run: now, or at a later time because the last attempt failed."""
+
+    due: int
+    later: int = 0
+    oldest_seconds: float = 0.0
+    """How long the first of those that are due has waited."""
+
+
 class Queue(Protocol):
     async def start(self) -> None:
         """Begin to work, with everything that an earlier process left unfinished."""
@@ -34,6 +43,8 @@ class Queue(Protocol):
         ...
 
     async def load(self) -> Load: ...
+
+    async def backlog(self) -> Backlog: ...
 
     async def look_after(self, debate_id: str) -> None:
         """Do for one debate what `start` does for all: run it, wait for its lease to end, or for its person."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from moot.events import Event, TurnFinished, TurnStarted
+from moot.telemetry.place import within
 
 
 class Runs:
@@ -25,7 +26,8 @@ class Runs:
     def begin(self, debate_id: str, work: Coroutine[Any, Any, None]) -> None:
         """Run a debate; it belongs to these runs until `work` is done."""
         self._speaking[debate_id] = set()
-        task = asyncio.create_task(work, name=debate_id)
+        with within(debate=debate_id):
+            task = asyncio.create_task(work, name=debate_id)
         self._tasks[debate_id] = task
         task.add_done_callback(lambda _: self._forget(debate_id))
 

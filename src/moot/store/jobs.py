@@ -7,7 +7,7 @@ from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from moot.store.operations import Job
+from moot.store.operations import Job, run_of
 
 if TYPE_CHECKING:
     from pgqueuer.ports.driver import Driver
@@ -20,6 +20,8 @@ INSTALLED = """
     CREATE TABLE IF NOT EXISTS moot_queue (version TEXT NOT NULL);
     INSERT INTO moot_queue SELECT '' WHERE NOT EXISTS (SELECT FROM moot_queue);
 """
+LEFT = "SELECT * FROM debates WHERE deleted_at IS NULL AND status IN ('queued', 'running', 'stopping')"
+"""What a moot without this queue was running, or was about to run."""
 
 
 def queries(driver: Driver) -> Queries:
@@ -38,12 +40,15 @@ def queries(driver: Driver) -> Queries:
 
 
 async def put(connection: Any, job: Job) -> None:
-    """Add a job; when there is one with its key already, that becomes as urgent as this one."""
+    """Add a job; when there is one with its key already, that becomes as urgent as this one.
+
+    Its payload is the debate's id and, after a space, what else the key says: when it was queued, or which run asks.
+    """
     from pgqueuer.db import AsyncpgDriver
 
     await queries(AsyncpgDriver(connection)).enqueue(
         job.kind,
-        job.debate_id.encode(),
+        job.key.partition(" ")[2].encode(),
         URGENT if job.urgent else 0,
         timedelta(seconds=job.after_seconds),
         job.key,
@@ -66,6 +71,8 @@ async def install(connection: Any) -> None:
             await known.upgrade()
         else:
             await known.install()
+        for row in await connection.fetch(LEFT):
+            await put(connection, run_of(row))
         await connection.execute("UPDATE moot_queue SET version = $1", here)
     finally:
         await connection.execute("SELECT pg_advisory_unlock($1)", INSTALLING)

@@ -27,7 +27,7 @@ from moot.store.sql import (
     turn_parameters,
     workflow_from,
 )
-from moot.store.store import Place, Stored, Unfinished, Worker
+from moot.store.store import Place, Running, Stored, Unfinished, Worker
 
 
 class Statement(NamedTuple):
@@ -41,7 +41,7 @@ class Job(NamedTuple):
     kind: Literal["run", "pause"]
     debate_id: str
     key: str
-    """Of two jobs with the same key one is done."""
+    """The kind, the debate and a mark; of two jobs with the same key one is done."""
     urgent: bool
     after_seconds: float
 
@@ -65,7 +65,7 @@ def create(record: Record, key: str | None, watched: bool) -> Operation[Record]:
     if not rows:
         rows = yield Statement("find_by_key", {"idempotency_key": key})
     elif record.status is Status.QUEUED:
-        yield _run_of(rows[0])
+        yield run_of(rows[0])
     return record_from(rows[0])
 
 
@@ -109,6 +109,16 @@ def counts() -> Operation[dict[Status, int]]:
     return {Status(row["status"]): row["count"] for row in rows}
 
 
+def failure_counts() -> Operation[dict[str, int]]:
+    rows = yield Statement("count_failures", {})
+    return {row["code"]: row["count"] for row in rows}
+
+
+def running() -> Operation[tuple[Running, ...]]:
+    rows = yield Statement("list_running", {})
+    return tuple(Running(row["id"], row["run"], row["owner"]) for row in rows)
+
+
 def enqueue(debate_id: str, watched: bool) -> Operation[Record]:
     record = yield from _enqueued(debate_id, watched)
     if record is None:
@@ -121,7 +131,7 @@ def enqueue(debate_id: str, watched: bool) -> Operation[Record]:
 def watch(debate_id: str) -> Operation[None]:
     rows = yield Statement("watch", {"debate_id": debate_id})
     if rows and rows[0]["status"] == Status.QUEUED:
-        yield _run_of(rows[0])
+        yield run_of(rows[0])
 
 
 def delete(debate_id: str) -> Operation[None]:
@@ -135,8 +145,8 @@ def restore(debate_id: str) -> Operation[Record]:
     if not rows:
         return (yield from _find(debate_id))
     record = record_from(rows[0])
-    if record.status in (Status.QUEUED, Status.RUNNING):
-        yield _run_of(rows[0])  # while it was hidden there was no debate to run
+    if record.status in (Status.QUEUED, Status.RUNNING, Status.STOPPING):
+        yield run_of(rows[0])  # while it was hidden there was no debate to run
     return record
 
 
@@ -194,7 +204,7 @@ def end(debate_id: str, run: int, ending: Ending) -> Operation[None]:
     if not rows:
         raise (yield from _why_fenced(debate_id, run))
     if ending.status is Status.QUEUED:
-        yield _run_of(rows[0], ending.due_in or 0.0)
+        yield run_of(rows[0], ending.due_in or 0.0)
     elif ending.status is Status.WAITING and not (yield from _enqueued(debate_id)) and ending.due_in is not None:
         yield Job("pause", debate_id, f"pause {debate_id} {run}", False, ending.due_in)
 
@@ -343,11 +353,12 @@ def _enqueued(debate_id: str, watched: bool = False) -> Operation[Record | None]
     rows = yield Statement("enqueue", {"debate_id": debate_id, "watched": watched})
     if not rows:
         return None
-    yield _run_of(rows[0])
+    yield run_of(rows[0])
     return record_from(rows[0])
 
 
-def _run_of(row: Row, after_seconds: float = 0.0) -> Job:
+def run_of(row: Row, after_seconds: float = 0.0) -> Job:
+    """The job of running a debate; there is one for each time it was queued."""
     return Job("run", row["id"], f"run {row['id']} {row['waiting_since']}", bool(row["watched"]), after_seconds)
 
 

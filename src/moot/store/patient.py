@@ -38,9 +38,12 @@ class Patient:
 
 
 async def until_back(call: Callable[[], Awaitable[T]]) -> T:
+    said = False
     while True:
         try:
             return await call()
         except StoreAway as error:
-            log.warning("waiting for the database: %s", error)
+            if not said:
+                log.warning("waiting for the database: %s", error)
+                said = True
             await asyncio.sleep(AGAIN_SECONDS)

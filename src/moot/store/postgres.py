@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 CONNECTIONS = 10
 CONNECT_SECONDS = 10
@@ -66,13 +70,29 @@ class Server:
         self.url = url
         self.pool = pool
         self.place = place
+        self._away_since: float | None = None
+
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """Errors become moot's own; that the database is away, and that it is back, is logged once."""
+        try:
+            with clear_errors(self.place):
+                yield
+        except StoreAway as error:
+            if self._away_since is None:
+                self._away_since = time.monotonic()
+                log.warning("database away: %s", error)
+            raise
+        if self._away_since is not None:
+            away, self._away_since = time.monotonic() - self._away_since, None
+            log.warning("database back after %.1f s", away)
 
     async def close(self) -> None:
         """Finish what was begun, then disconnect."""
         await self.pool.close()
 
     async def write(self, operation: Operation[T], *, atomic: bool = False) -> T:
-        with clear_errors(self.place):
+        with self.asked():
             async with self.pool.acquire() as connection:
                 if not atomic:
                     return await _run(connection, operation)
@@ -80,7 +100,7 @@ class Server:
                     return await _run(connection, operation)
 
     async def read(self, operation: Operation[T]) -> T:
-        with clear_errors(self.place):
+        with self.asked():
             async with (
                 self.pool.acquire() as connection,
                 connection.transaction(isolation="repeatable_read", readonly=True),

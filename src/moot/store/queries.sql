@@ -224,5 +224,11 @@ DELETE FROM workers WHERE id = :id OR seen_at < moot_now() - 86400 RETURNING id;
 -- name: list_workers
 SELECT * FROM workers WHERE seen_at >= moot_now() - :seconds ORDER BY started_at, id;
 
+-- name: count_failures
+SELECT code, count(*) AS count FROM failures GROUP BY code;
+
 -- name: count_debates
 SELECT status, count(*) AS count FROM debates WHERE deleted_at IS NULL GROUP BY status;
+
+-- name: list_running
+SELECT id, run, owner FROM debates WHERE deleted_at IS NULL AND status IN ('running', 'stopping');

@@ -8,7 +8,7 @@ from moot.engine import Control, Ending
 from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store import operations
 from moot.store.operations import Operation
-from moot.store.store import Place, Stored, Unfinished, Worker
+from moot.store.store import Place, Running, Stored, Unfinished, Worker
 
 T = TypeVar("T")
 
@@ -50,6 +50,12 @@ class SqlStore:
 
     async def counts(self) -> dict[Status, int]:
         return await self.database.read(operations.counts())
+
+    async def failure_counts(self) -> dict[str, int]:
+        return await self.database.read(operations.failure_counts())
+
+    async def running(self) -> tuple[Running, ...]:
+        return await self.database.read(operations.running())
 
     async def enqueue(self, debate_id: str, *, watched: bool = False) -> Record:
         return await self.database.write(operations.enqueue(debate_id, watched), atomic=True)

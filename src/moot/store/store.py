@@ -33,6 +33,14 @@ class Unfinished(NamedTuple):
     now: float
 
 
+class Running(NamedTuple):
+    """A run that has not said how it ended, and whose it is."""
+
+    debate_id: str
+    run: int
+    owner: str | None
+
+
 class Worker(NamedTuple):
     """A process that runs debates from a queue, and when it was last seen alive."""
 
@@ -79,6 +87,14 @@ class Store(TurnStore, Protocol):
 
     async def counts(self) -> dict[Status, int]:
         """How many debates there are of each status."""
+        ...
+
+    async def failure_counts(self) -> dict[str, int]:
+        """How many attempts have failed, by code."""
+        ...
+
+    async def running(self) -> tuple[Running, ...]:
+        """All runs in progress, and those whose process has died."""
         ...
 
     async def enqueue(self, debate_id: str, *, watched: bool = False) -> Record:

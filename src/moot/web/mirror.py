@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator, Callable
 
 from moot.errors import MootError
-from moot.queue.queue import Queue
+from moot.events import Event
 from moot.web.sse import Hub
 
 log = logging.getLogger(__name__)
@@ -16,9 +17,17 @@ LINGER_SECONDS = 30.0
 
 
 class Mirrors:
-    def __init__(self, hub: Hub, queue: Queue, linger_seconds: float = LINGER_SECONDS) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        follow: Callable[[str], AsyncGenerator[Event, None]],
+        is_all: bool,
+        linger_seconds: float = LINGER_SECONDS,
+    ) -> None:
+        """`is_all` says that the hub hears nothing but what is followed."""
         self._hub = hub
-        self._queue = queue
+        self._followed = follow
+        self._is_all = is_all
         self._linger_seconds = linger_seconds
         self._following: dict[str, asyncio.Task[None]] = {}
         self._leaving: dict[str, asyncio.TimerHandle] = {}
@@ -37,7 +46,7 @@ class Mirrors:
 
     async def _follow(self, debate_id: str) -> None:
         try:
-            async for event in self._queue.follow(debate_id, through_waits=True):
+            async for event in self._followed(debate_id):
                 self._hub.emit(event)
         except MootError as error:
             log.info("%s is not followed any more: %s", debate_id, error)
@@ -48,6 +57,6 @@ class Mirrors:
             task.cancel()
 
     def _forget(self, debate_id: str) -> None:
-        """What comes next is not heard here, so what was heard is not enough for who comes later."""
         del self._following[debate_id]
-        self._hub.forget(debate_id)
+        if self._is_all:  # what comes next is not heard, so what was heard is not enough for who comes later
+            self._hub.forget(debate_id)
