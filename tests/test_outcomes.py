@@ -172,7 +172,7 @@ def test_a_rating_is_shown_and_replaced_by_a_later_one(decided: str, capsys: pyt
         (["rate", "ID", "6"], 2, "6 stars cannot be given: give 1 to 5"),
         (["rate", "ID", "3", "--comment", "x" * 2001], 2, "that text has 2001 characters; at most 2000 are allowed"),
         (["rate", "DEB-none", "3"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
-        (["export", "ID", "--as", "pdf"], 2, "cannot export as 'pdf'; choose md, json or html"),
+        (["export", "ID", "--as", "pdf"], 2, "cannot export as 'pdf'; choose md, json, html or argdown"),
         (["export", "ID", "--output", "no/such/place.md"], 2, "no/such/place.md cannot be written: No such file .*"),
         (["export", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["workflow", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),

@@ -493,7 +493,7 @@ async def test_the_decision_is_written_once_and_exported_in_every_style(tmp_path
     assert (await asking.app.export(asking.id, "html")).startswith("<!DOCTYPE html>")
     with pytest.raises(InvalidInput) as caught:
         await asking.app.export(asking.id, "pdf")
-    assert str(caught.value) == "cannot export as 'pdf'; choose md, json or html"
+    assert str(caught.value) == "cannot export as 'pdf'; choose md, json, html or argdown"
 
 
 async def test_a_debate_that_has_not_ended_is_exported_as_its_transcript() -> None:

@@ -7,12 +7,13 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import orjson
 from pydantic import JsonValue, ValidationError
@@ -23,8 +24,10 @@ from moot.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
 from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, ScriptChanged, StoreError, WrongStatus, faults
 from moot.estimate import Estimate, estimate
 from moot.events import EVENTS_PER_RUN, DebateFailed, Event
+from moot.export.bundle import Chosen, Manifest
 from moot.export.stats import Stats, stats
 from moot.export.trace import Trace, trace
+from moot.hooks import Courier, told
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client
 from moot.llm.connect import Choice, Models
@@ -59,6 +62,11 @@ from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.operations import answered
 from moot.store.patient import Patient
 from moot.store.store import Place, Store, Stored
+from moot.telemetry.spans import open_spans
+from moot.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from moot.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +74,9 @@ ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 LONGEST_TOPIC = 4000
 LONGEST_WORDS = 2000
 MOST_STATS = 10_000
+PAGE = 100
+TELLING_SECONDS = 20.0
+"""What webhooks get when a process ends; what is due then still is told by the next one."""
 
 
 class App:
@@ -79,6 +90,7 @@ class App:
         formats: Mapping[str, AnyFormat],
         prompts: Prompts,
         environ: Mapping[str, str] = os.environ,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.settings = settings
         self.store = store
@@ -86,6 +98,7 @@ class App:
         self.formats = formats
         self.prompts = prompts
         self.environ = environ
+        self.telemetry = telemetry or Telemetry()
         self.library = Library(
             config_folder() / "templates",
             cache_folder() / "templates",
@@ -166,7 +179,7 @@ class App:
                 await self.store.release(debate_id, before.run)
             raise
         if before.status is Status.RUNNING:
-            stored = await self._note_loss(stored, before.owner)
+            stored = await self.note_loss(stored, before.owner)
         retries = Retries(max_retries, self.settings.retry_seconds, attempts(stored))
         if retries.used_up:
             return await self._give_up(stored, sink)
@@ -191,19 +204,18 @@ class App:
         except NotFound as error:
             await self.store.end(record.id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
             raise
-        playing = asyncio.create_task(
-            run_debate(
-                record,
-                stored.turns,
-                format,
-                store=store,
-                player_for=self._players(format, store),
-                sink=sink,
-                now=self._clock(record),
-                until=until,
-                retry_in=retry_in,
-            )
+        played = partial(
+            run_debate,
+            record,
+            stored.turns,
+            format,
+            store=store,
+            player_for=self._players(format, store),
+            now=self._clock(record),
+            until=until,
+            retry_in=retry_in,
         )
+        playing = asyncio.create_task(self.telemetry.run(record, sink, lambda heard: played(sink=heard)))
         beating = asyncio.create_task(self._beat(record.id, record.run))
         try:
             await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)
@@ -221,11 +233,12 @@ class App:
         ahead = (record.lease_until or time.time()) - self.settings.lease_seconds - time.time()
         return lambda: time.time() + ahead
 
-    async def _note_loss(self, stored: Stored, owner: str | None) -> Stored:
+    async def note_loss(self, stored: Stored, owner: str | None) -> Stored:
         """Keep that the run before this one has died."""
         lost = (owner or "a process").partition(" (")[0]
         message = f"{lost} was lost in the middle of a run; another has taken over"
         now, run = self._clock(stored.record)(), stored.record.run
+        log.warning("%s: %s", stored.record.id, message, extra={"code": TAKEN_OVER, "run": run})
         failure = Failure(first_missing(stored), "moot", "run", None, "", TAKEN_OVER, message, now, run)
         await self.store.add_failure(stored.record.id, failure)
         return stored._replace(failures=(*stored.failures, failure))
@@ -234,6 +247,7 @@ class App:
         record = stored.record
         last = stored.failures[-1].message
         ending = Ending(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
+        log.warning("%s is %s", record.id, ending.error, extra={"code": "given_up", "run": record.run})
         await self.store.end(record.id, record.run, ending)
         sink(
             DebateFailed(
@@ -333,18 +347,40 @@ class App:
         return await self.store.rate(debate_id, Rating(stars, _checked_text(comment)))
 
     async def export(self, debate_id: str, style: str) -> str:
-        """A debate as a document: `md`, `html`, or `json`, which is its trace."""
-        if style not in ("md", "json", "html"):
-            raise InvalidInput(f"cannot export as {style!r}; choose md, json or html")
+        """A debate as a document: `md`, `html`, an `argdown` map, or `json`, which is its trace."""
+        if style not in ("md", "json", "html", "argdown"):
+            raise InvalidInput(f"cannot export as {style!r}; choose md, json, html or argdown")
         stored = await self.load(debate_id)
         if style == "json":
             return orjson.dumps(self.trace(stored), option=orjson.OPT_INDENT_2).decode()
+        if style == "argdown":
+            from moot.export.argdown import argdown
+
+            format = known_formats.find(self.formats, stored.record.format)
+            return argdown(stored.record, stored.turns, format, self._outcome(stored))
         text = self._document(stored)
         if style == "md":
             return text
         from moot.export.html import page
 
         return page(text, stored.record.topic)
+
+    async def export_all(self, folder: Path, chosen: Chosen) -> Manifest:
+        """Write the traces of many debates to a new folder, the newest first."""
+        from moot.export.bundle import write_bundle
+
+        return await write_bundle(folder, self.traces(chosen), chosen)
+
+    async def traces(self, chosen: Chosen) -> AsyncGenerator[Trace, None]:
+        """The traces of many debates, the newest first, a page of records at a time."""
+        after: Place | None = None
+        while page := await self.list(PAGE, chosen.status, chosen.format, after=after):
+            for record in page:
+                if chosen.since is not None and record.created_at < chosen.since:
+                    return
+                with suppress(NotFound):  # it was deleted meanwhile
+                    yield self.trace(await self.load(record.id))
+            after = Place(page[-1].created_at, page[-1].id)
 
     def trace(self, stored: Stored) -> Trace:
         return trace(stored.record, stored.turns, stored.rating)
@@ -398,6 +434,7 @@ class App:
     async def close(self) -> None:
         await self.models.close()
         await self.store.close()
+        await self.telemetry.close()
 
     def _outcome(self, stored: Stored) -> Outcome | None:
         format = known_formats.find(self.formats, stored.record.format)
@@ -448,11 +485,12 @@ class App:
 
     def _players(self, format: AnyFormat, store: TurnStore) -> Callable[[str], Player]:
         players: dict[str, Player] = {
-            "model": ModelPlayer(format, self.prompts, self.models.connect),
+            "model": ModelPlayer(format, self.prompts, self.telemetry.connect(self.models.connect)),
             "human": HumanPlayer(store.said),
             "library": LibraryPlayer(self.library),
         }
-        return lambda seat: players[format.seat(seat).player]
+        observed = {name: self.telemetry.player(player) for name, player in players.items()}
+        return lambda seat: observed[format.seat(seat).player]
 
     async def _take(self, debate_id: str, queued: bool = False) -> Stored:
         """Own the debate; what a dead process of this machine still holds is free at once."""
@@ -498,27 +536,47 @@ async def build(
     environ: Mapping[str, str] = os.environ,
     clients: Mapping[str, Client] | None = None,
     tape: Recorder | Recording | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[App]:
     """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
     models = Models(environ, settings.providers, clients, settings.prices, tape)
-    store = await open_store(settings.database_url)
-    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ)
+    store = await open_store(settings.database_url, told(settings.webhooks))
+    telemetry = Telemetry(metrics, open_spans(environ))
+    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
     try:
-        yield app
+        async with _telling(app):
+            yield app
     finally:
         await app.close()
 
 
-async def open_store(url: str) -> Store:
+@asynccontextmanager
+async def _telling(app: App) -> AsyncIterator[None]:
+    """Webhooks are told for as long as the app is used, and what is due at its end then."""
+    if not app.settings.webhooks:
+        yield
+        return
+    courier = Courier(app.store, app.settings.webhooks, app.environ)
+    running = asyncio.create_task(courier.run())
+    try:
+        yield
+    finally:
+        courier.finish()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TELLING_SECONDS):
+                await running
+
+
+async def open_store(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:
     scheme, separator, rest = url.partition("://")
     if scheme in ("postgres", "postgresql"):
         from moot.store.postgres import open_postgres
 
-        return await open_postgres(url)
+        return await open_postgres(url, hooks)
     if scheme == "sqlite" and separator and rest.startswith("/"):
         from moot.store.sqlite import open_sqlite
 
-        return await open_sqlite(Path(rest.removeprefix("/")))
+        return await open_sqlite(Path(rest.removeprefix("/")), hooks)
     raise InvalidInput(f"cannot use the database {scheme}://…: write sqlite:///FILE or postgresql://…")
 
 

@@ -148,13 +148,23 @@ def rate(
 
 @cli.command()
 def export(
-    debate_id: DebateId,
-    style: Annotated[str, typer.Option("--as", metavar="md|json|html", help="The form of it.")] = "md",
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="A new file instead of the screen.")] = None,
+    debate_id: Annotated[str | None, typer.Argument(metavar="ID", help="The debate, DEB-…")] = None,
+    style: Annotated[
+        str, typer.Option("--as", metavar="md|json|html|argdown|jsonl", help="The form of it; jsonl for many.")
+    ] = "md",
+    output: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="A new file instead of the screen; a new folder for many.")
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="Many debates, with a manifest.")] = False,
+    status: Annotated[str, typer.Option(help="Of many, those of this status; any for all.")] = "finished",
+    format: Annotated[str | None, typer.Option(help="Of many, those of this format.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Of many, those created since then.")] = None,
 ) -> None:
-    """Print a debate as a document: the decision or the transcript, the whole trace, or a page."""
+    """Print a debate as a document: the decision or the transcript, the whole trace, a page, or an argument map."""
     from moot import commands
 
+    if all:
+        _run(commands.export_all(output, style, status, format, since))
     _run(commands.export(debate_id, style, output))
 
 
@@ -275,11 +285,14 @@ def serve(
 @cli.command()
 def worker(
     concurrency: Annotated[int | None, typer.Option(min=1, help="How many debates at once.")] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Tell /metrics and /api/health there; 0 takes a free one.")
+    ] = None,
 ) -> None:
     """Run debates from a Postgres that any number of workers and servers share."""
     from moot import commands
 
-    _run(commands.worker(concurrency))
+    _run(commands.worker(concurrency, metrics_port))
 
 
 db = typer.Typer(help="The database.", no_args_is_help=True)

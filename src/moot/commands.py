@@ -7,10 +7,10 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 from pydantic import JsonValue
@@ -21,9 +21,11 @@ from moot import settings
 from moot.app import App, build
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.formats import find
+from moot.hooks import notice_text
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import Action, Status
+from moot.owner import this_process
 from moot.replay import retold
 from moot.screen import printable
 from moot.store.store import Stored
@@ -39,6 +41,10 @@ from moot.tables import (
 )
 from moot.terminal import PlainView
 from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, waiting_text, watch
+
+if TYPE_CHECKING:
+    from moot.queue.queue import Queue
+    from moot.telemetry.metrics import Metrics
 
 
 def run_command(command: Coroutine[None, None, Exit]) -> Exit:
@@ -193,7 +199,9 @@ async def rate(debate_id: str, stars: int, comment: str) -> Exit:
     return Exit.DONE
 
 
-async def export(debate_id: str, style: str, output: Path | None) -> Exit:
+async def export(debate_id: str | None, style: str, output: Path | None) -> Exit:
+    if debate_id is None:
+        raise InvalidInput("name a debate, or give --all for many")
     async with build(settings.load()) as app:
         text = await app.export(debate_id, style)
     if output is None:
@@ -202,6 +210,21 @@ async def export(debate_id: str, style: str, output: Path | None) -> Exit:
     else:
         _write_new(output, text)
         _say(Console(stderr=True), f"Written to {output}")
+    return Exit.DONE
+
+
+async def export_all(output: Path | None, style: str, status: str, format: str | None, since: str | None) -> Exit:
+    """Finished debates, or those of another status; `any` for all."""
+    from moot.export.bundle import Chosen, moment
+
+    if output is None or style != "jsonl":
+        raise InvalidInput("many debates are written as JSON lines: moot export --all --as jsonl --output DIR")
+    if status not in ("any", *Status):
+        raise InvalidInput(f"no status named {status!r}; known: any, {', '.join(Status)}")
+    chosen = Chosen(None if status == "any" else Status(status), format, moment(since) if since else None)
+    async with build(settings.load()) as app:
+        manifest = await app.export_all(output, chosen)
+    _say(Console(stderr=True), f"{manifest['debates']} debates written to {output}")
     return Exit.DONE
 
 
@@ -283,26 +306,52 @@ async def serve(host: str | None, port: int | None, works: bool) -> Exit:
         _say(Console(), f"moot is at {address} (Ctrl-C ends it)")
         sys.stdout.flush()
 
-    await server.serve(settings.load(), host, port, ready, works=works)
+    chosen = settings.load()
+    _log_as_wanted(chosen)
+    await server.serve(chosen, host, port, ready, works=works)
     return Exit.DONE
 
 
-async def worker(concurrency: int | None) -> Exit:
+async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
     from moot.queue import postgres_queue
 
     chosen = settings.load()
-    async with build(chosen) as app:
+    _log_as_wanted(chosen)
+    port = chosen.metrics_port if metrics_port is None else metrics_port
+    async with build(chosen, metrics=_metrics(port)) as app:
         queue = postgres_queue(app, concurrency or chosen.concurrency)
         if queue is None:
             raise InvalidInput(
                 "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"
             )
-        await queue.start()
-        _say(Console(), f"Working on {chosen.database_name}: {concurrency or chosen.concurrency} debates at once.")
-        sys.stdout.flush()
-        await _signalled()
-        await queue.drain(chosen.grace_seconds)
+        async with _beside(app, queue, port) as telling:
+            await queue.start()
+            at_once = concurrency or chosen.concurrency
+            _say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{telling}")
+            sys.stdout.flush()
+            await _signalled()
+            await queue.drain(chosen.grace_seconds)
     return Exit.DONE
+
+
+def _metrics(port: int | None) -> Metrics | None:
+    if port is None:
+        return None
+    from moot.telemetry.metrics import Metrics
+
+    return Metrics()
+
+
+@asynccontextmanager
+async def _beside(app: App, queue: Queue, port: int | None) -> AsyncIterator[str]:
+    """Tell the worker's numbers for as long as it works, if it has a port for that."""
+    if port is None:
+        yield ""
+        return
+    from moot.web.beside import telling
+
+    async with telling(app, queue, port) as address:
+        yield f" Metrics are at {address}/metrics."
 
 
 async def upgrade_database() -> Exit:
@@ -376,6 +425,8 @@ async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
     else:
         reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
         _say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")
+    for notice in stored.notices:
+        _say(console, notice_text(notice), "" if notice.delivered_at else "yellow")
     return Exit.DONE
 
 
@@ -421,6 +472,12 @@ def _event_loop() -> Callable[[Coroutine[None, None, Exit]], Exit]:
     except ImportError:
         return asyncio.run
     return uvloop.run
+
+
+def _log_as_wanted(chosen: settings.AppSettings) -> None:
+    from moot.telemetry import logs
+
+    logs.begin(chosen, os.environ, this_process().partition(" (")[0])
 
 
 def _log_to_file() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
@@ -62,6 +62,8 @@ class Ending:
     stop_reason: str | None = None
     outcome: JsonObject | None = None
     error: str | None = None
+    question: str | None = field(default=None, compare=False)
+    """What a person is asked, for those who are told that one is."""
     due_in: float | None = None
     """After so many seconds a queue looks at the debate again: its person is late, or the next attempt is due."""
 
@@ -172,7 +174,8 @@ class _Run:
         except _Wait as wait:
             step, asked = wait.step, wait.step.question
             about = (asked.text, asked.actions, asked.timeout_seconds) if asked else ()
-            waiting = Ending(Status.WAITING, due_in=asked.timeout_seconds if asked else None)
+            due_in, question = (asked.timeout_seconds, asked.text) if asked else (None, None)
+            waiting = Ending(Status.WAITING, due_in=due_in, question=question)
             return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position, *about)
 
     async def _play(self) -> Ending:

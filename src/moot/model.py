@@ -250,6 +250,34 @@ class Issue(NamedTuple):
     body: str
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a debate's argument map: what is held, in which turns, and what it speaks for and against."""
+
+    key: str
+    """What other points call it in `supports` and `attacks`."""
+    text: str
+    turns: tuple[int, ...] = ()
+    """The positions of the turns in which it was made."""
+    title: str = ""
+    """How readers call it; after its turn when it has none."""
+    supports: tuple[str, ...] = ()
+    attacks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    claim: bool = False
+    """Whether it is argued about, and no argument itself."""
+
+    @classmethod
+    def spoken(cls, turn: Turn, supports: Iterable[str] = (), attacks: Iterable[str] = ()) -> Point:
+        """A whole turn as one argument."""
+        return cls(speech_key(turn), turn.content, (turn.position,), supports=tuple(supports), attacks=tuple(attacks))
+
+
+def speech_key(turn: Turn) -> str:
+    """The key of the point that is a whole turn."""
+    return f"turn-{turn.position}"
+
+
 S = TypeVar("S", bound=Settings)
 O_co = TypeVar("O_co", bound=Outcome, covariant=True)
 Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], O_co]
@@ -384,6 +412,11 @@ def _no_notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
     return ()
 
 
+def _speeches(debate: Debate[Any]) -> Iterable[Point]:
+    """Everything the models said, for and against nothing in particular."""
+    return (Point.spoken(turn) for turn in debate.transcript if turn.seat in debate.seats)
+
+
 @dataclass(frozen=True, slots=True)
 class Format(Generic[S, O_co]):
     """The rules of one kind of debate, and all that the rest of moot needs to know about it."""
@@ -401,6 +434,8 @@ class Format(Generic[S, O_co]):
     """How readers call the seats that are cast while the debate runs; those it leaves out keep their own title."""
     notes: Callable[[Debate[S], Turn], tuple[str, ...]] = _no_notes
     """What code has to say about a turn, from the turns before it; readers see it below the turn."""
+    points: Callable[[Debate[S]], Iterable[Point]] = _speeches
+    """What an argument map of a debate shows."""
 
     def seat(self, name: str) -> Seat:
         return next(seat for seat in self.seats if seat.name == name)
@@ -446,6 +481,8 @@ class Record:
     owner: str | None = None
     lease_until: float | None = None
     concluding: bool = False
+    tries_from: int = 0
+    """Only attempts of later runs count against what may fail."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from pydantic_settings import (
 )
 
 from moot.errors import InvalidInput, faults
+from moot.hooks import Webhooks
 from moot.workflow import WorkflowSettings
 
 FILE = "moot.yaml"
@@ -74,6 +75,7 @@ class AppSettings(BaseSettings):
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     decisions: Path = Field(Path("docs/decisions"), description="where approved decisions are written")
     workflow: WorkflowSettings | None = Field(None, description="what the issues made of decisions are handed to")
+    webhooks: Webhooks = Field(default_factory=list, description="who is told of outcomes, questions and failures")
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(10, gt=0)
     concurrency: int = Field(20, ge=1, description="debates that a worker runs at once")
@@ -88,6 +90,12 @@ class AppSettings(BaseSettings):
     )
     max_running: int = Field(20, ge=1, description="debates that a server runs at once; the others are queued")
     grace_seconds: float = Field(20, ge=0, description="what a server that ends gives the steps in progress")
+    log: Literal["file", "text", "json"] = Field(
+        "file", description="what a server or a worker logs: warnings to moot.log, or lines of text or JSON to stderr"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    metrics_host: str = Field("127.0.0.1", description="where a worker with a metrics_port listens")
+    metrics_port: int | None = Field(None, ge=0, le=65535, description="where a worker tells its metrics and health")
 
     @property
     def database_name(self) -> str:

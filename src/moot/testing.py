@@ -13,6 +13,7 @@ from moot.app import App
 from moot.engine import Control, Ending
 from moot.errors import Fenced, ModelError
 from moot.formats import load
+from moot.hooks import Notice, notices
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Completion, Request
 from moot.llm.connect import Models
@@ -46,6 +47,7 @@ class _Kept:
     said: list[Said] = field(default_factory=list)
     rating: Rating | None = None
     workflow: Workflow | None = None
+    notices: dict[str, Notice] = field(default_factory=dict)
     key: str | None = None
     waiting_since: float | None = None
     deleted: bool = False
@@ -54,8 +56,11 @@ class _Kept:
 class MemoryStore:
     """A store that forgets everything with the process and otherwise answers like the real ones."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, now: Callable[[], float] = time.time, hooks: Mapping[Status, Sequence[str]] | None = None
+    ) -> None:
         self._now = now
+        self._hooks = hooks or {}
         self._kept: dict[str, _Kept] = {}
         self._workers: dict[str, Worker] = {}
 
@@ -83,7 +88,8 @@ class MemoryStore:
         kept = self._find(debate_id)
         turns = sorted(kept.turns.values(), key=lambda turn: turn.position)
         failures = sorted(kept.failures, key=lambda failure: failure.at)
-        return Stored(kept.record, tuple(turns), tuple(failures), kept.rating, kept.workflow)
+        told = tuple(sorted(kept.notices.values(), key=lambda notice: (notice.run, notice.event, notice.hook)))
+        return Stored(kept.record, tuple(turns), tuple(failures), kept.rating, kept.workflow, told)
 
     async def list(
         self,
@@ -190,8 +196,10 @@ class MemoryStore:
             lease_until=None,
         )
         kept.waiting_since = self._now() if ending.status in (Status.QUEUED, Status.WAITING) else None
-        if ending.status is Status.WAITING:
-            self._go_on(kept)
+        if ending.status is Status.WAITING and self._go_on(kept):
+            return
+        told = notices(kept.record, self._now(), self._hooks.get(ending.status, ()), ending.question)
+        kept.notices |= {notice.id: notice for notice in told}
 
     async def release(self, debate_id: str, run: int) -> bool:
         try:
@@ -269,6 +277,27 @@ class MemoryStore:
     async def workers(self, seconds: float) -> tuple[Worker, ...]:
         alive = (worker for worker in self._workers.values() if worker.seen_at >= self._now() - seconds)
         return tuple(sorted(alive, key=lambda worker: (worker.started_at, worker.id)))
+
+    async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]:
+        now, known = self._now(), [each for kept in self._kept.values() for each in kept.notices.values()]
+        found = [each for each in known if each.next_at is not None and each.next_at <= now and each.hook in hooks]
+        taken = [
+            replace(each, attempts=each.attempts + 1, next_at=now + lease_seconds)
+            for each in sorted(found, key=lambda each: (each.next_at, each.id))[:limit]
+        ]
+        for notice in taken:
+            self._kept[notice.debate_id].notices[notice.id] = notice
+        return tuple(taken)
+
+    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
+        kept, now = self._kept[notice.debate_id].notices, self._now()
+        if kept[notice.id].attempts == notice.attempts and kept[notice.id].delivered_at is None:
+            kept[notice.id] = replace(
+                kept[notice.id],
+                delivered_at=now if delivered else None,
+                next_at=None if again_in is None else now + again_in,
+                result=result,
+            )
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -1,4 +1,4 @@
-"""Debates as tasks of this process: how many at once, in which order, after a crash, and without an answer."""
+"""Debates as tasks of this process: what a crash has left, a database that was away, a person who does not answer."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from pathlib import Path
 
-import pytest
+from at_work import PATIENCE, created, duel_app
 
-from moot.app import App, open_store
+from moot.app import App
 from moot.engine import Control, Ending
-from moot.errors import NotFound, StoreError, WrongKey, WrongStatus
-from moot.events import DebateFailed, DebateFinished, DebateStarted, DebateStopped, Event, TurnFinished, Waiting
+from moot.errors import StoreError, WrongKey
+from moot.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
 from moot.model import Record, Status, Turn
 from moot.owner import this_process
 from moot.queue.embedded import EmbeddedQueue
+from moot.queue.queue import Load
 from moot.store.store import Store, Unfinished
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import Panelists, sensible
 
-PATIENCE = 20
 DEAD = re.sub(r"^process \d+", "process 4194303", this_process())
 """A process of this machine that is not there."""
 
@@ -53,22 +51,6 @@ class Heard:
                 await self._more.wait()
 
 
-class Gate:
-    """A model's pace that stops at the beginning of each turn until somebody lets it speak."""
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.open = asyncio.Semaphore(0)
-
-    async def __call__(self) -> None:
-        self.waiting += 1
-        await self.open.acquire()
-
-    def let(self, words: int) -> None:
-        for _ in range(words):
-            self.open.release()
-
-
 class Working:
     def __init__(self, app: App, queue: EmbeddedQueue, heard: Heard) -> None:
         self.app = app
@@ -80,84 +62,12 @@ class Working:
 
 
 @asynccontextmanager
-async def working(app: App, grace_seconds: float = 0) -> AsyncIterator[Working]:
+async def working(app: App) -> AsyncIterator[Working]:
     heard = Heard()
     queue = EmbeddedQueue(app, heard.hear, heard.hear_paused)
     await queue.start()
     yield Working(app, queue, heard)
-    await queue.drain(grace_seconds)
-
-
-def duel_app(store: Store | None = None, pace: Gate | None = None, max_running: int = 20) -> App:
-    app = scripted_app(ScriptedModel(sensible, pace=pace), store)
-    app.settings.max_running = max_running
-    return app
-
-
-async def created(app: App, count: int) -> list[str]:
-    return [(await app.create("duel", f"Cats {number}?", {"max_rounds": 1})).id for number in range(count)]
-
-
-# Order
-
-
-async def test_no_more_than_the_bound_run_at_once_and_the_others_follow_in_their_order() -> None:
-    gate = Gate()
-    app = duel_app(pace=gate, max_running=2)
-    ids = await created(app, 5)
-    async with working(app) as here:
-        for debate_id in ids:
-            await here.queue.enqueue(debate_id)
-        await here.heard.until(lambda: len(here.heard.of(DebateStarted)) == 2)
-        assert (here.queue.running, here.queue.queued) == (2, 3)
-        assert [await here.status(each) for each in ids] == [Status.RUNNING] * 2 + [Status.QUEUED] * 3
-        gate.let(10_000)
-        await here.heard.until(lambda: len(here.heard.of(DebateFinished)) == 5)
-        assert here.heard.of(DebateStarted) == ids
-
-
-async def test_fifty_requests_make_one_run() -> None:
-    app = duel_app()
-    (debate_id,) = await created(app, 1)
-    async with working(app) as here:
-        await asyncio.gather(*(here.queue.enqueue(debate_id) for _ in range(50)))
-        await here.heard.until(lambda: here.heard.of(DebateFinished))
-        assert here.heard.of(DebateStarted) == [debate_id]
-        with pytest.raises(WrongStatus, match="is finished; there is nothing left to run"):
-            await here.queue.enqueue(debate_id)
-
-
-async def test_a_queued_debate_that_is_stopped_is_not_run() -> None:
-    gate = Gate()
-    app = duel_app(pace=gate, max_running=1)
-    first, second, third = await created(app, 3)
-    async with working(app) as here:
-        for debate_id in (first, second, third):
-            await here.queue.enqueue(debate_id)
-        assert (await app.stop(second)).status is Status.STOPPED
-        gate.let(10_000)
-        await here.heard.until(lambda: len(here.heard.of(DebateFinished)) == 2)
-        assert here.heard.of(DebateStarted) == [first, third]
-        assert await here.status(second) is Status.STOPPED
-
-
-async def test_a_debate_that_fails_leaves_room_for_the_next() -> None:
-    app = duel_app(max_running=1)
-    first, second = await created(app, 2)
-    broken = await app.store.create(replace((await app.load(first)).record, id="DEB-broken", format="dule"))
-    async with working(app) as here:
-        for debate_id in (broken.id, second):
-            await here.queue.enqueue(debate_id)
-        await here.heard.until(lambda: here.heard.of(DebateFinished))
-        assert (await app.load(broken.id)).record.error == "no format named 'dule'; known: " + ", ".join(
-            sorted(app.formats)
-        )
-
-
-async def test_what_is_not_there_is_not_queued() -> None:
-    async with working(duel_app()) as here:
-        with pytest.raises(NotFound):
-            await here.queue.enqueue("DEB-none")
+    await queue.drain(0)
 
 
 # What an earlier process left
@@ -185,7 +95,7 @@ async def test_what_another_machine_runs_is_taken_over_when_its_lease_ends() -> 
     (debate_id,) = await created(app, 1)
     await store.take(debate_id, "process 1 on another machine", 0.05)
     async with working(app) as here:
-        assert here.queue.running == 0
+        assert await here.queue.load() == Load(0, 0, 1)
         await here.heard.until(lambda: here.heard.of(DebateFinished))
         assert (await app.load(debate_id)).record.run == 2
 
@@ -264,21 +174,6 @@ async def waiting_panel(app: App, timeout: float) -> str:
     return record.id
 
 
-async def test_a_debate_that_waits_holds_nothing_and_goes_on_when_it_is_answered() -> None:
-    app = panel_app()
-    app.settings.max_running = 1
-    async with working(app) as here:
-        record, other = [await app.create("panel", "Redis?", {"max_rounds": 1}) for _ in range(2)]
-        await here.queue.enqueue(record.id)
-        await here.queue.enqueue(other.id)
-        await here.heard.until(lambda: here.heard.of(Waiting) == [record.id, other.id])
-        with pytest.raises(WrongStatus, match="it goes on when the person it asks has replied"):
-            await here.queue.enqueue(record.id)
-        await app.reply(record.id, "approve")
-        await here.queue.enqueue(record.id)
-        await here.heard.until(lambda: here.heard.of(DebateFinished))
-
-
 async def test_an_answer_that_comes_while_the_debate_is_about_to_wait_is_heard() -> None:
     app = panel_app()
     record = await app.create("panel", "Redis?", {"max_rounds": 1})
@@ -326,71 +221,3 @@ async def test_a_restored_debate_is_looked_after_again() -> None:
         await app.restore(debate_id)
         await here.queue.look_after(debate_id)
         await here.heard.until(lambda: here.heard.paused)
-
-
-# The end
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    store = await open_store(f"sqlite:///{tmp_path}/moot.db")
-    yield store
-    await store.close()
-
-
-async def test_a_drain_lets_the_step_in_progress_end_and_the_next_start_goes_on_from_there(store: Store) -> None:
-    gate = Gate()
-    app = duel_app(store, gate)
-    (debate_id,) = await created(app, 1)
-    async with working(app, grace_seconds=PATIENCE) as here:
-        await here.queue.enqueue(debate_id)
-        gate.let(1)
-        await here.heard.until(lambda: len(here.heard.events) > 3)
-        draining = asyncio.create_task(here.queue.drain(PATIENCE))
-        await asyncio.sleep(0)
-        gate.let(5)
-        await draining
-        left = await app.load(debate_id)
-        assert (left.record.status, left.record.stop_reason) == (Status.QUEUED, "interrupted")
-        assert [turn.position for turn in left.turns] == [0]
-        assert here.heard.of(DebateStopped) == []
-    async with working(duel_app(store)) as here:
-        await here.heard.until(lambda: here.heard.of(DebateFinished))
-        assert here.heard.of(TurnFinished) == [debate_id] * 2
-        assert [turn.run for turn in (await app.load(debate_id)).turns] == [1, 2, 2]
-
-
-async def test_what_takes_longer_than_the_grace_is_interrupted_and_plays_its_step_again(store: Store) -> None:
-    gate = Gate()
-    app = duel_app(store, gate)
-    (debate_id,) = await created(app, 1)
-    async with working(app, grace_seconds=0.01) as here:
-        await here.queue.enqueue(debate_id)
-        gate.let(2)
-        await here.heard.until(lambda: len(here.heard.events) > 3)
-    left = await app.load(debate_id)
-    assert (left.record.status, left.turns) == (Status.QUEUED, ())
-    async with working(duel_app(store)) as here:
-        await here.heard.until(lambda: here.heard.of(DebateFinished))
-
-
-async def test_what_was_asked_to_stop_is_stopped_by_the_end_of_the_process(store: Store) -> None:
-    gate = Gate()
-    app = duel_app(store, gate)
-    (debate_id,) = await created(app, 1)
-    async with working(app, grace_seconds=0.01) as here:
-        await here.queue.enqueue(debate_id)
-        gate.let(2)
-        await here.heard.until(lambda: len(here.heard.events) > 3)
-        assert (await app.stop(debate_id)).status is Status.STOPPING
-    left = (await app.load(debate_id)).record
-    assert (left.status, left.stop_reason) == (Status.STOPPED, "stopped")
-
-
-async def test_a_queue_that_drains_begins_nothing_new(store: Store) -> None:
-    app = duel_app(store)
-    (debate_id,) = await created(app, 1)
-    async with working(app) as here:
-        await here.queue.drain(0)
-        assert (await here.queue.enqueue(debate_id)).status is Status.QUEUED
-        assert here.queue.running == 0

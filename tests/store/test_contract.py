@@ -155,7 +155,33 @@ async def test_a_position_is_filled_only_once(store: Store) -> None:
     await store.append("DEB-1", TURN)
 
     with pytest.raises(Fenced, match="DEB-1 already has a turn at position 0"):
-        await store.append("DEB-1", replace(TURN, content="another"))
+        await store.append("DEB-1", replace(TURN, content="another", event_id=TURN.event_id + 1))
+
+    assert (await store.load("DEB-1")).turns == (TURN,)
+
+
+async def test_a_turn_whose_answer_got_lost_on_the_way_is_stored_once_however_often_it_is_tried(store: Store) -> None:
+    await taken(store)
+    assert await store.append("DEB-1", TURN) == Control()
+    await store.ask_to_conclude("DEB-1")
+    await store.say("DEB-1", Said("guide", "Go on"))
+
+    assert await store.append("DEB-1", TURN) == Control(concluding=True, remarks=1)
+    await store.ask_to_stop("DEB-1")
+    assert await store.append("DEB-1", TURN) == Control(stopping=True, concluding=True, remarks=1)
+
+    assert (await store.load("DEB-1")).turns == (TURN,)
+
+
+async def test_a_turn_of_the_run_before_is_not_stored_again_by_the_next(store: Store) -> None:
+    await taken(store, lease_seconds=-1)
+    await store.append("DEB-1", TURN)
+    await store.take("DEB-1", "bob", 30)
+
+    with pytest.raises(Fenced, match="run 1 of DEB-1 may not write any more: run 2 has taken over"):
+        await store.append("DEB-1", TURN)
+    with pytest.raises(Fenced, match="DEB-1 already has a turn at position 0"):
+        await store.append("DEB-1", replace(TURN, run=2))
 
     assert (await store.load("DEB-1")).turns == (TURN,)
 
@@ -527,7 +553,7 @@ async def test_one_of_twenty_takes_wins(store: Store) -> None:
 async def test_one_of_twenty_turns_at_a_position_is_stored(store: Store) -> None:
     await taken(store)
 
-    turns = [replace(TURN, content=f"turn {n}") for n in range(20)]
+    turns = [replace(TURN, content=f"turn {n}", event_id=TURN.event_id + n) for n in range(20)]
     results = await asyncio.gather(*(attempt(store.append("DEB-1", turn)) for turn in turns))
 
     assert results.count(Fenced) == 19

@@ -1,4 +1,4 @@
-"""What every store promises to a server: queueing, pages of a list, one debate per key, deleting with undo."""
+"""What every store promises to a server: pages of a list, one debate per key, deleting with undo."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from moot.engine import Ending
-from moot.errors import Busy, MootError, NotFound, WrongStatus
+from moot.errors import NotFound, WrongStatus
 from moot.model import Rating, Record, Said, Status, Turn, Workflow
-from moot.store.store import Place, Store, Unfinished
+from moot.store.store import Place, Store
 from moot.testing import MemoryStore
 
 NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
@@ -22,110 +22,6 @@ async def ended(store: Store, status: Status) -> Record:
     await store.take("DEB-1", "ann", 30)
     await store.end("DEB-1", 1, Ending(status, "why"))
     return (await store.load("DEB-1")).record
-
-
-# The queue
-
-
-@pytest.mark.parametrize("status", [Status.STOPPED, Status.FAILED])
-async def test_what_has_stopped_or_failed_is_queued_again_without_its_ending(store: Store, status: Status) -> None:
-    record = await ended(store, status)
-    queued = await store.enqueue("DEB-1")
-    assert queued == replace(record, status=Status.QUEUED, stop_reason=None, finished_at=None)
-    assert (await store.load("DEB-1")).record == queued
-
-
-async def test_queueing_twice_has_one_effect(store: Store) -> None:
-    created = await store.create(NEW)
-    queued = await store.enqueue("DEB-1")
-    assert queued == replace(created, status=Status.QUEUED)
-    (before,) = await store.unfinished()
-    assert await store.enqueue("DEB-1") == queued
-    (after,) = await store.unfinished()
-    assert after.waiting_since == before.waiting_since
-
-
-async def test_a_running_debate_is_not_queued(store: Store) -> None:
-    await store.create(NEW)
-    running = (await store.take("DEB-1", "ann", 30)).record
-    assert await store.enqueue("DEB-1") == running
-
-
-async def test_a_debate_whose_run_is_over_without_saying_so_is_queued(store: Store) -> None:
-    created = await store.create(NEW)
-    await store.take("DEB-1", "ann", -1)
-    assert await store.enqueue("DEB-1") == replace(created, status=Status.QUEUED, run=1)
-
-
-async def test_what_waits_is_queued_once_it_is_answered(store: Store) -> None:
-    await store.create(NEW)
-    await store.take("DEB-1", "ann", 30)
-    await store.append("DEB-1", TURN)
-    await store.end("DEB-1", 1, Ending(Status.WAITING))
-    await store.say("DEB-1", Said("guide", "of one's own accord"))
-    await store.say("DEB-1", Said("continue", "", 0))
-    with pytest.raises(WrongStatus, match="DEB-1 is waiting; it goes on when the person it asks has replied"):
-        await store.enqueue("DEB-1")
-    await store.say("DEB-1", Said("continue", "", 1))
-    assert (await store.enqueue("DEB-1")).status is Status.QUEUED
-
-
-async def test_what_is_finished_or_stopping_is_not_queued_and_the_error_says_why(store: Store) -> None:
-    await ended(store, Status.FINISHED)
-    with pytest.raises(WrongStatus, match="DEB-1 is finished; there is nothing left to run"):
-        await store.enqueue("DEB-1")
-    await store.create(replace(NEW, id="DEB-2"))
-    await store.take("DEB-2", "ann", 30)
-    await store.ask_to_stop("DEB-2")
-    with pytest.raises(WrongStatus, match="DEB-2 is stopping; wait until its step in progress has ended, then resume"):
-        await store.enqueue("DEB-2")
-
-
-async def test_only_what_is_queued_is_taken_by_a_queue(store: Store) -> None:
-    await store.create(NEW)
-    with pytest.raises(WrongStatus, match="DEB-1 is created, not queued; start or resume it"):
-        await store.take("DEB-1", "ann", 30, only_queued=True)
-    await store.enqueue("DEB-1")
-    assert (await store.take("DEB-1", "ann", 30, only_queued=True)).record.status is Status.RUNNING
-    with pytest.raises(Busy):
-        await store.take("DEB-1", "bob", 30, only_queued=True)
-
-
-async def test_a_queued_debate_that_is_stopped_is_not_taken(store: Store) -> None:
-    await store.create(NEW)
-    await store.enqueue("DEB-1")
-    assert (await store.ask_to_stop("DEB-1")).status is Status.STOPPED
-    with pytest.raises(WrongStatus, match="DEB-1 is stopped, not queued"):
-        await store.take("DEB-1", "ann", 30, only_queued=True)
-
-
-async def test_unfinished_debates_come_in_the_order_in_which_they_began_to_wait(store: Store) -> None:
-    for number in range(1, 7):
-        await store.create(replace(NEW, id=f"DEB-{number}"))
-    await store.enqueue("DEB-3")
-    await store.enqueue("DEB-2")
-    await store.take("DEB-4", "ann", 30)
-    await store.end("DEB-4", 1, Ending(Status.WAITING))
-    await store.take("DEB-5", "ann", 30)
-    await store.end("DEB-5", 1, Ending(Status.FINISHED, "completed"))
-    queued = await store.create(replace(NEW, id="DEB-7", status=Status.QUEUED))
-
-    found = await store.unfinished()
-
-    assert [(each.record.id, each.record.status) for each in found] == [
-        ("DEB-3", Status.QUEUED),
-        ("DEB-2", Status.QUEUED),
-        ("DEB-4", Status.WAITING),
-        ("DEB-7", Status.QUEUED),
-    ]
-    assert found[3] == Unfinished(queued, found[3].waiting_since, found[3].now)
-    assert all(each.now - 60 < (each.waiting_since or 0) <= each.now for each in found)
-
-
-async def test_what_is_running_is_unfinished_too(store: Store) -> None:
-    await store.create(NEW)
-    running = (await store.take("DEB-1", "ann", 30)).record
-    assert [each.record for each in await store.unfinished()] == [running]
 
 
 # Lists
@@ -242,20 +138,3 @@ async def test_what_never_was_is_neither_deleted_nor_restored_nor_queued(store: 
     for call in (store.delete("x"), store.restore("x"), store.enqueue("x")):
         with pytest.raises(NotFound, match="no debate 'x'"):
             await call
-
-
-# Many at once
-
-
-async def test_one_of_fifty_runs_of_a_queued_debate_begins(store: Store) -> None:
-    await store.create(NEW)
-    await store.enqueue("DEB-1")
-
-    async def attempt() -> str:
-        try:
-            return f"run {(await store.take('DEB-1', 'ann', 30, only_queued=True)).record.run}"
-        except MootError as error:
-            return error.code
-
-    results = await asyncio.gather(*(attempt() for _ in range(50)))
-    assert sorted(results) == ["busy"] * 49 + ["run 1"]

@@ -7,8 +7,9 @@ import sqlite3
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
+from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import asyncpg
 import pytest
@@ -35,7 +36,7 @@ class Database(Protocol):
         ...
 
     async def schema(self) -> tuple[int, set[str]]:
-        """Its version and the names of its tables."""
+        """Its version and the names of its tables, but for those of the queue."""
         ...
 
 
@@ -81,6 +82,13 @@ class PostgresDatabase:
         finally:
             await connection.close()
 
+    async def rows(self, sql: str) -> list[tuple[object, ...]]:
+        connection = await asyncpg.connect(self.url)
+        try:
+            return [tuple(row) for row in await connection.fetch(sql)]
+        finally:
+            await connection.close()
+
     async def set_version(self, version: int) -> None:
         await self.run(f"UPDATE moot_schema SET version = {version}")
 
@@ -96,7 +104,7 @@ class PostgresDatabase:
         tables = {row["tablename"] for row in rows}
         version = await connection.fetchval("SELECT version FROM moot_schema") if "moot_schema" in tables else 0
         await connection.close()
-        return version, tables - {"moot_schema"}
+        return version, {name for name in tables if not name.startswith("moot_")}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -106,7 +114,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     return PostgresDatabase(request.getfixturevalue("postgres").empty_database())
 
 
-MIGRATED = (NEWEST, {"debates", "turns", "failures", "said", "ratings", "workflows"})
+MIGRATED = (NEWEST, {"debates", "turns", "failures", "said", "ratings", "workflows", "workers", "deliveries"})
+QUEUE = {"moot_queue", "moot_pgqueuer", "moot_pgqueuer_log", "moot_pgqueuer_statistics", "moot_pgqueuer_schedules"}
 
 
 async def test_a_fresh_database_gets_the_newest_schema(database: Database) -> None:
@@ -169,6 +178,95 @@ async def test_a_database_of_the_first_version_keeps_its_data_and_takes_what_peo
     assert await store.said("DEB-old") == (said,)
     assert await store.append("DEB-old", Turn(1, "judge", "verdict", None, "", run=1)) == Control(remarks=1)
     await store.close()
+
+
+async def test_a_database_of_the_second_version_keeps_what_people_said_and_its_debates_are_found(
+    database: Database,
+) -> None:
+    await database.make(2)
+    await database.run(OLD)
+    await database.run("INSERT INTO said (debate_id, position, action, text, at) VALUES ('DEB-old', 0, 'end', '', 3)")
+
+    store = await database.open()
+
+    assert await database.schema() == MIGRATED
+    assert await store.said("DEB-old") == (Said("end", "", 0, 3.0),)
+    assert [record.id for record in await store.list(limit=9, words="züge")] == ["DEB-old"]
+    assert (await store.enqueue("DEB-old")).status is Status.QUEUED
+    await store.close()
+
+
+QUEUED = """INSERT INTO debates (id, format, format_version, topic, settings, seats, created_at, status, run,
+    lease_until, search_text, idempotency_key, waiting_since, deleted_at)
+VALUES ('DEB-queued', 'duel', 1, 'Züge?', '{}', '{}', 12.5, 'queued', 0, NULL, 'züge?', 'key', 13.5, NULL),
+    ('DEB-running', 'duel', 1, 'Züge?', '{}', '{}', 12.5, 'running', 3, 14.5, 'züge?', NULL, NULL, NULL),
+    ('DEB-stopped', 'duel', 1, 'Züge?', '{}', '{}', 12.5, 'stopped', 1, NULL, 'züge?', NULL, NULL, NULL),
+    ('DEB-hidden', 'duel', 1, 'Züge?', '{}', '{}', 12.5, 'queued', 1, NULL, 'züge?', NULL, 13.5, 15.5)"""
+
+
+async def test_a_database_of_the_third_version_keeps_its_queue_and_counts_attempts_from_the_beginning(
+    database: Database,
+) -> None:
+    await database.make(3)
+    await database.run(QUEUED)
+
+    store = await database.open()
+
+    assert await database.schema() == MIGRATED
+    found = await store.unfinished()
+    record = Record("DEB-queued", "duel", 1, "Züge?", {}, {}, 12.5, Status.QUEUED)
+    running = Record("DEB-running", "duel", 1, "Züge?", {}, {}, 12.5, Status.RUNNING, run=3, lease_until=14.5)
+    assert sorted((each.record.id, each.record, each.waiting_since) for each in found) == [
+        ("DEB-queued", record, 13.5),
+        ("DEB-running", running, None),
+    ]
+    assert await store.create(Record("DEB-new", "duel", 1, "?", {}, {}, 0.0), "key") == record
+    assert (await store.take("DEB-running", "bob", 30, only_queued=True)).record.tries_from == 0
+    await store.close()
+
+
+async def test_what_was_queued_or_running_before_there_were_workers_is_theirs(postgres: Any) -> None:
+    database = PostgresDatabase(postgres.empty_database())
+    await database.make(3)
+    await database.run(QUEUED)
+
+    for _ in range(2):
+        await (await database.open()).close()
+
+    jobs = "SELECT entrypoint, dedupe_key, status, execute_after <= now() FROM moot_pgqueuer ORDER BY id"
+    assert await database.rows(jobs) == [
+        ("run", "run DEB-queued 13.5", "queued", True),
+        ("run", "run DEB-running None", "queued", True),
+    ]
+
+
+async def test_a_postgres_has_the_tables_of_the_queue_beside_its_own(postgres: Any) -> None:
+    database = PostgresDatabase(postgres.empty_database())
+    await (await database.open()).close()
+
+    names = await database.rows("SELECT tablename FROM pg_tables WHERE tablename LIKE 'moot%' ORDER BY 1")
+    assert {name for (name,) in names} == {*QUEUE, "moot_schema"}
+    assert await database.rows("SELECT version FROM moot_queue") == [(version("pgqueuer"),)]
+
+
+async def test_a_queue_of_an_older_pgqueuer_is_brought_up_to_date_and_keeps_its_jobs(postgres: Any) -> None:
+    database = PostgresDatabase(postgres.empty_database())
+    store = await database.open()
+    await store.create(Record("DEB-1", "duel", 1, "Züge?", {}, {}, 0.0, Status.QUEUED))
+    await store.close()
+    jobs = "SELECT id, entrypoint, payload, priority, status FROM moot_pgqueuer"
+    before = await database.rows(jobs)
+    await database.run("UPDATE moot_queue SET version = '1.0.0'; ALTER TABLE moot_pgqueuer DROP COLUMN slot")
+
+    await (await database.open()).close()
+
+    assert await database.rows(jobs) == before
+    assert len(before) == 1
+    assert await database.rows("SELECT version FROM moot_queue") == [(version("pgqueuer"),)]
+    slots = (
+        "SELECT count(*) FROM information_schema.columns WHERE table_name = 'moot_pgqueuer' AND column_name = 'slot'"
+    )
+    assert await database.rows(slots) == [(1,)]
 
 
 async def test_what_was_said_is_neither_changed_nor_deleted(database: Database) -> None:

@@ -88,7 +88,8 @@ async def test_one_failing_write_does_not_disturb_the_others_of_its_batch(store:
     surrogate = replace(TURN, position=101, content="\ud800")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        wanted = [*turns(3), unreadable, turns(1)[0], surrogate, replace(TURN, position=102, run=7), *turns(6)[3:]]
+        taken, fenced = replace(TURN, event_id=9), replace(TURN, position=102, run=7)
+        wanted = [*turns(3), unreadable, taken, surrogate, fenced, *turns(6)[3:]]
         tasks = await submitted(*(store.append("DEB-1", turn) for turn in wanted))
 
     results = await asyncio.gather(*tasks, return_exceptions=True)

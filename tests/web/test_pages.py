@@ -343,7 +343,7 @@ async def test_a_finished_duel_is_its_outcome_and_every_turn(house: House) -> No
     ]
     assert texts(page.one("div", class_="caveats").all("li")) == ["one model, scripted:model, spoke in every seat"]
     assert [each.attributes["href"] for each in page.one("p", class_="exports").all("a")] == [
-        f"/api/debates/{debate_id}/export?as={style}" for style in ("md", "html", "json")
+        f"/api/debates/{debate_id}/export?as={style}" for style in ("md", "html", "json", "argdown")
     ]
     assert [each.attributes["data-seat"] for each in page.all("li", class_="seat")] == [
         "debater_a",

@@ -58,8 +58,8 @@ class EmbeddedQueue:
         return Load(len(self._runs), len(self._queued), 1)
 
     async def backlog(self) -> Backlog:
-        oldest = min(self._queued.values(), default=time.monotonic())
-        return Backlog(len(self._queued), 0, time.monotonic() - oldest)
+        now = time.monotonic()
+        return Backlog(len(self._queued), 0, now - min(self._queued.values(), default=now))
 
     async def start(self) -> None:
         for found in await self._app.store.unfinished():

@@ -15,9 +15,10 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from pgqueuer.db import AsyncpgPoolDriver
+from pgqueuer.db import AsyncpgDriver, AsyncpgPoolDriver
 from pgqueuer.models import Job
 from pgqueuer.ports.repository import EntrypointExecutionParameter
+from pgqueuer.queries import Queries
 from pgqueuer.types import QueueEntrypoint, QueueManagerId
 
 from moot.app import App
@@ -40,6 +41,7 @@ POLL_SECONDS = 1.0
 ASK_SECONDS = 1.0
 FORGET = "DELETE FROM {} WHERE created < now() - interval '7 days'"
 """PgQueuer notes three lines for each run, and forgets none by itself."""
+MINE = "SELECT TRUE FROM {} WHERE id = $1 AND queue_manager_id = $2 FOR UPDATE"
 BACKLOG = """
     SELECT count(*) FILTER (WHERE execute_after <= now()), count(*) FILTER (WHERE execute_after > now()),
         greatest(extract(epoch FROM now() - min(execute_after)), 0)::float8
@@ -220,11 +222,20 @@ class PostgresQueue:
         self._runs.hear(event)
 
     async def _done(self, job: Job) -> None:
-        await self._tried(lambda: self._queries.log_jobs([(job, "successful", None)]), f"job {job.id} is still there")
+        await self._give_back(job, lambda queries: queries.log_jobs([(job, "successful", None)]))
 
     async def _again(self, job: Job, seconds: float) -> None:
-        delay = timedelta(seconds=seconds)
-        await self._tried(lambda: self._queries.retry_job(job, delay, None), f"job {job.id} is still there")
+        await self._give_back(job, lambda queries: queries.retry_job(job, timedelta(seconds=seconds), None))
+
+    async def _give_back(self, job: Job, change: Callable[[Queries], Awaitable[None]]) -> None:
+        """Change a job of this worker's; what another has taken over is left to it, and finds it should it die."""
+
+        async def give_back() -> None:
+            async with self._server.pool.acquire() as connection, connection.transaction():
+                if await connection.fetchval(MINE.format(self._tables.queue_table), job.id, self._id):
+                    await change(jobs.queries(AsyncpgDriver(connection)))  # type: ignore[arg-type]
+
+        await self._tried(give_back, f"job {job.id} is still there")
 
     async def _lease_left(self, debate_id: str) -> float:
         """After how many seconds a debate is free, should its process have died as the one of its job may have."""
@@ -265,7 +276,8 @@ class PostgresQueue:
         """Let what dead processes of this machine were running go on at once; what others left, when its lease ends."""
         for debate_id, run, owner in await self._app.store.running():
             if owner and is_dead(owner) and await self._app.store.release(debate_id, run):
-                with suppress(WrongStatus):  # it was to stop, and has
+                with suppress(WrongStatus, Fenced, NotFound):  # it was to stop, and has
+                    await self._app.note_loss(await self._app.load(debate_id), owner)
                     await self._app.store.enqueue(debate_id)
 
     async def _share(self) -> None:

@@ -54,7 +54,8 @@ class Runs:
             await asyncio.wait(left, timeout=grace_seconds)
         left = list(self._tasks.values())
         for task in left:
-            task.cancel()
+            if not task.cancelling():  # else it is handing its debate back
+                task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
     def _forget(self, debate_id: str) -> None:

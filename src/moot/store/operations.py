@@ -6,11 +6,12 @@ statement; what also puts a job into the queue is run as one transaction. So eac
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from moot.engine import Control, Ending
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
+from moot.hooks import Notice, notices
 from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store.sql import (
     Parameters,
@@ -18,6 +19,8 @@ from moot.store.sql import (
     debate_parameters,
     failure_from,
     failure_parameters,
+    notice_from,
+    notice_parameters,
     pattern,
     rating_from,
     record_from,
@@ -75,12 +78,14 @@ def load(debate_id: str) -> Operation[Stored]:
     failures = yield Statement("list_failures", {"debate_id": debate_id})
     ratings = yield Statement("latest_rating", {"debate_id": debate_id})
     workflows = yield Statement("find_workflow", {"debate_id": debate_id})
+    deliveries = yield Statement("list_deliveries", {"debate_id": debate_id})
     return Stored(
         record,
         tuple(map(turn_from, turns)),
         tuple(map(failure_from, failures)),
         rating_from(ratings[0]) if ratings else None,
         workflow_from(workflows[0]) if workflows else None,
+        tuple(map(notice_from, deliveries)),
     )
 
 
@@ -191,7 +196,8 @@ def heartbeat(debate_id: str, run: int, lease_seconds: float) -> Operation[None]
         raise (yield from _why_fenced(debate_id, run))
 
 
-def end(debate_id: str, run: int, ending: Ending) -> Operation[None]:
+def end(debate_id: str, run: int, ending: Ending, hooks: Sequence[str]) -> Operation[None]:
+    """With what these webhooks are to be told of it."""
     parameters: Parameters = {
         "debate_id": debate_id,
         "run": run,
@@ -205,8 +211,12 @@ def end(debate_id: str, run: int, ending: Ending) -> Operation[None]:
         raise (yield from _why_fenced(debate_id, run))
     if ending.status is Status.QUEUED:
         yield run_of(rows[0], ending.due_in or 0.0)
-    elif ending.status is Status.WAITING and not (yield from _enqueued(debate_id)) and ending.due_in is not None:
+    elif ending.status is Status.WAITING and (yield from _enqueued(debate_id)):
+        return  # the answer was there already
+    elif ending.status is Status.WAITING and ending.due_in is not None:
         yield Job("pause", debate_id, f"pause {debate_id} {run}", False, ending.due_in)
+    at = rows[0]["finished_at"] or rows[0]["waiting_since"]
+    yield from _add(notices(record_from(rows[0]), at, hooks, ending.question))
 
 
 def release(debate_id: str, run: int) -> Operation[bool]:
@@ -380,3 +390,25 @@ def workers(seconds: float) -> Operation[tuple[Worker, ...]]:
     return tuple(
         Worker(row["id"], row["process"], row["concurrency"], row["started_at"], row["seen_at"]) for row in rows
     )
+
+
+def due(hooks: Sequence[str], limit: int, lease_seconds: float) -> Operation[tuple[Notice, ...]]:
+    parameters: Parameters = {"hooks": to_json(hooks), "limit": limit, "lease_seconds": lease_seconds}
+    rows = yield Statement("take_deliveries", parameters)
+    return tuple(map(notice_from, rows))
+
+
+def note(notice: Notice, delivered: bool, result: str, again_in: float | None) -> Operation[None]:
+    parameters: Parameters = {
+        "id": notice.id,
+        "attempts": notice.attempts,
+        "delivered": delivered,
+        "result": result,
+        "again_in": again_in,
+    }
+    yield Statement("note_attempt", parameters)
+
+
+def _add(told: Iterable[Notice]) -> Operation[None]:
+    for notice in told:
+        yield Statement("insert_delivery", notice_parameters(notice))

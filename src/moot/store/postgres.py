@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from moot.errors import StoreAway, StoreError
+from moot.model import Status
 from moot.store import jobs
 from moot.store.operations import AlreadyThere, Job, Operation
 from moot.store.sql import migrations, queries
@@ -49,7 +50,7 @@ AWAY = (
 """What may be over in a moment."""
 
 
-async def open_postgres(url: str) -> SqlStore:
+async def open_postgres(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> SqlStore:
     """Connect to a database and bring its schema up to date. Raises StoreError, SchemaTooNew."""
     place = _place(url)
     with clear_errors(place):
@@ -60,7 +61,7 @@ async def open_postgres(url: str) -> SqlStore:
         except BaseException:
             pool.terminate()
             raise
-    return SqlStore(Server(url, pool, place))
+    return SqlStore(Server(url, pool, place), hooks or {})
 
 
 class Server:

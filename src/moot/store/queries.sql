@@ -232,3 +232,38 @@ SELECT status, count(*) AS count FROM debates WHERE deleted_at IS NULL GROUP BY 
 
 -- name: list_running
 SELECT id, run, owner FROM debates WHERE deleted_at IS NULL AND status IN ('running', 'stopping');
+
+-- name: insert_delivery
+-- In the transaction that ends the run; the same again is no change.
+INSERT INTO deliveries (id, debate_id, run, event, hook, payload, next_at)
+VALUES (:id, :debate_id, :run, :event, :hook, :payload, :next_at)
+ON CONFLICT (id) DO NOTHING
+RETURNING id;
+
+-- name: list_deliveries
+SELECT * FROM deliveries WHERE debate_id = :debate_id ORDER BY run, event, hook;
+
+-- name: take_deliveries
+-- What is due for these webhooks (a JSON list), the longest due first: nobody else gets it before the lease is over.
+UPDATE deliveries
+SET attempts = attempts + 1, next_at = moot_now() + :lease_seconds
+WHERE id IN (
+    SELECT id FROM deliveries
+    WHERE next_at <= moot_now()
+        AND hook IN (
+            SELECT value
+            FROM /*sqlite json_each(:hooks) */ /*postgres json_array_elements_text(CAST(:hooks AS JSON)) */
+        )
+    ORDER BY next_at, id LIMIT :limit
+    /*postgres FOR UPDATE SKIP LOCKED */
+)
+RETURNING *;
+
+-- name: note_attempt
+-- Only the latest attempt tells; `again_in` is NULL when there will be no other.
+UPDATE deliveries
+SET delivered_at = CASE WHEN :delivered THEN moot_now() END,
+    next_at = moot_now() + CAST(:again_in AS DOUBLE PRECISION),
+    result = :result
+WHERE id = :id AND attempts = :attempts AND delivered_at IS NULL
+RETURNING id;

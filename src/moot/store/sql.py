@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import orjson
 
 from moot.errors import SchemaTooNew
+from moot.hooks import Notice
 from moot.model import Failure, JsonObject, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
 
 Dialect: TypeAlias = Literal["sqlite", "postgres"]
@@ -194,6 +195,23 @@ def workflow_from(row: Row) -> Workflow:
         row["attempts"],
         row["result"],
     )
+
+
+def notice_parameters(notice: Notice) -> Parameters:
+    """What a new notice is stored with; attempts set the rest."""
+    return {
+        "id": notice.id,
+        "debate_id": notice.debate_id,
+        "run": notice.run,
+        "event": notice.event,
+        "hook": notice.hook,
+        "payload": notice.payload,
+        "next_at": notice.next_at,
+    }
+
+
+def notice_from(row: Row) -> Notice:
+    return Notice(**{field.name: row[field.name] for field in fields(Notice)})
 
 
 def to_json(value: object) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from moot.engine import Control, Ending
+from moot.hooks import Notice
 from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store import operations
 from moot.store.operations import Operation
@@ -25,8 +27,11 @@ class Database(Protocol):
 
 
 class SqlStore:
-    def __init__(self, database: Database) -> None:
+    """`hooks` are the webhooks that are told when a run ends in a status."""
+
+    def __init__(self, database: Database, hooks: Mapping[Status, Sequence[str]]) -> None:
         self.database = database
+        self._hooks = hooks
 
     async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
         return await self.database.write(operations.create(record, key, watched), atomic=True)
@@ -84,7 +89,8 @@ class SqlStore:
         await self.database.write(operations.heartbeat(debate_id, run, lease_seconds))
 
     async def end(self, debate_id: str, run: int, ending: Ending) -> None:
-        await self.database.write(operations.end(debate_id, run, ending), atomic=True)
+        hooks = self._hooks.get(ending.status, ())
+        await self.database.write(operations.end(debate_id, run, ending, hooks), atomic=True)
 
     async def release(self, debate_id: str, run: int) -> bool:
         return await self.database.write(operations.release(debate_id, run))
@@ -121,6 +127,12 @@ class SqlStore:
 
     async def workers(self, seconds: float) -> tuple[Worker, ...]:
         return await self.database.read(operations.workers(seconds))
+
+    async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]:
+        return await self.database.write(operations.due(hooks, limit, lease_seconds))
+
+    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
+        await self.database.write(operations.note(notice, delivered, result, again_in))
 
     async def close(self) -> None:
         """Finish what was begun, then let go of the database."""

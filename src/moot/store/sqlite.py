@@ -9,7 +9,7 @@ import asyncio
 import sqlite3
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +18,7 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 from moot.errors import StoreError
+from moot.model import Status
 from moot.store.operations import AlreadyThere, Job, Operation
 from moot.store.sql import migrations, queries
 from moot.store.sql_store import SqlStore
@@ -38,9 +39,9 @@ ADVICE = {
 }
 
 
-async def open_sqlite(path: Path) -> SqlStore:
+async def open_sqlite(path: Path, hooks: Mapping[Status, Sequence[str]] | None = None) -> SqlStore:
     """Open the file, making it and its folder when they are missing. Raises StoreError, SchemaTooNew."""
-    return SqlStore(_File(path, await asyncio.to_thread(_open, path)))
+    return SqlStore(_File(path, await asyncio.to_thread(_open, path)), hooks or {})
 
 
 class _File:

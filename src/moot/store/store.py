@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from moot.engine import TurnStore
+from moot.hooks import Deliveries, Notice
 from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 
 
@@ -16,6 +17,8 @@ class Stored(NamedTuple):
     failures: tuple[Failure, ...] = ()
     rating: Rating | None = None
     workflow: Workflow | None = None
+    notices: tuple[Notice, ...] = ()
+    """What webhooks were told or will be."""
 
 
 class Place(NamedTuple):
@@ -51,7 +54,7 @@ class Worker(NamedTuple):
     seen_at: float = 0.0
 
 
-class Store(TurnStore, Protocol):
+class Store(TurnStore, Deliveries, Protocol):
     """Every write is durable when it returns. All times are the database's clock, in seconds since 1970.
 
     A deleted debate is not found by anything but `restore`.

@@ -45,7 +45,7 @@ from moot.web.schemas import (
 )
 from moot.web.sse import EventStream, Hub
 
-MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html"}
+MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html", "argdown": "text/plain"}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Failed, "description": description}
     for status, description in {
@@ -242,9 +242,9 @@ async def follow_debate(
 async def export_debate(
     debate_id: DebateId,
     server: Serving,
-    style: Annotated[Literal["md", "json", "html"], Query(alias="as")] = "md",
+    style: Annotated[Literal["md", "json", "html", "argdown"], Query(alias="as")] = "md",
 ) -> Response:
-    """A debate as a document: the decision or the transcript, the whole trace, or a page of its own."""
+    """A debate as a document: the decision or the transcript, the whole trace, a page, or an argument map."""
     text = await server.app.export(debate_id, style)
     attachment = {"content-disposition": f'attachment; filename="{debate_id}.{style}"'}
     return Response(text, media_type=MEDIA_TYPES[style], headers=attachment)
@@ -295,10 +295,11 @@ async def estimate(body: NewDebate, server: Serving) -> EstimateView:
 
 @routes.get("/health")
 async def health(server: Serving) -> Health:
-    """Whether the server can work: 503 when its database cannot be used."""
+    """Whether the server can work: 503 when its database cannot be used; `no workers` when nobody works its queue."""
     await server.app.list(limit=1)
     running, queued, workers = await server.queue.load()
-    return Health(status="ok", version=version("moot"), running=running, queued=queued, workers=workers)
+    status = "no workers" if queued and not workers else "ok"
+    return Health(status=status, version=version("moot"), running=running, queued=queued, workers=workers)
 
 
 async def _go_on(server: Server, record: Record) -> Record:

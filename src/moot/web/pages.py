@@ -10,6 +10,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 PAGE_SIZE = 20
 MOST_DIGITS = 9
 HERE = Path(__file__).parent
+NOBODY_WORKS = "queued, but no worker is alive"
 STATUS_OF = {NotFound: HTTPStatus.NOT_FOUND, WrongStatus: HTTPStatus.CONFLICT}
 
 Handler: TypeAlias = "Callable[[Request], Awaitable[Response]]"
@@ -196,7 +198,10 @@ class Pages:
         stored = await self._app.load(debate_id)
         format = known_formats.find(self._app.formats, stored.record.format)
         question = await self._app.question(debate_id)
-        return await asyncio.to_thread(debate_view, stored, format, question)  # a hundred turns take half a second
+        view = await asyncio.to_thread(debate_view, stored, format, question)  # a hundred turns take half a second
+        if stored.record.status is Status.QUEUED and not (await self._server.queue.load()).workers:
+            return replace(view, status_text=NOBODY_WORKS)
+        return view
 
     async def _debate(self, debate_id: str, error: MootError | None = None, typed: str = "") -> Response:
         about = _about(await self._view(debate_id)) | {"typed": typed, "fault": str(error) if error else ""}

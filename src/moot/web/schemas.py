@@ -132,6 +132,19 @@ class WorkflowView(View):
     result: str
 
 
+class NoticeView(View):
+    """What a webhook was told of a debate, or will be."""
+
+    id: str
+    run: int
+    event: str
+    hook: str
+    attempts: int
+    next_at: datetime | None = Field(description="when it is tried next; null when it is delivered or given up")
+    delivered_at: datetime | None
+    result: str
+
+
 class DebateView(BaseModel):
     """A debate without its turns."""
 
@@ -164,6 +177,7 @@ class WholeDebate(DebateView):
     failures: list[FailureView]
     rating: RatingView | None
     workflow: WorkflowView | None
+    notices: list[NoticeView]
     last_event_id: int = Field(description="of the stored turns; follow the events from here")
 
 
@@ -268,6 +282,7 @@ def whole_debate(stored: Stored, format: AnyFormat) -> WholeDebate:
         failures=[FailureView.model_validate(each) for each in stored.failures],
         rating=stored.rating and RatingView.model_validate(stored.rating),
         workflow=stored.workflow and WorkflowView.model_validate(stored.workflow),
+        notices=[NoticeView.model_validate(each) for each in stored.notices],
         last_event_id=max((turn.event_id for turn in stored.turns), default=0),
     )
 

@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from types import FrameType
 from typing import Annotated
 
@@ -30,11 +31,17 @@ from moot.errors import (
     StoreError,
     WrongStatus,
 )
+from moot.integrations import openai_server
 from moot.llm.client import Client
+from moot.queue import postgres_queue
 from moot.queue.embedded import EmbeddedQueue
+from moot.queue.queue import Queue
 from moot.screen import printable
 from moot.settings import AppSettings
-from moot.web.api import LoadedQueue, Server, routes
+from moot.telemetry.metrics import Metrics
+from moot.web.api import Server, routes
+from moot.web.metrics import add_metrics
+from moot.web.mirror import Mirrors
 from moot.web.pages import add_pages
 from moot.web.security import COOKIE, Access, Guard, access
 from moot.web.sse import Hub
@@ -55,7 +62,7 @@ SECONDS_FOR_REQUESTS = 3
 """What requests in progress get when the server ends; event streams end at once."""
 
 
-def build_app(app: App, queue: LoadedQueue, hub: Hub, who: Access | None = None) -> FastAPI:
+def build_app(app: App, queue: Queue, hub: Hub, who: Access | None = None) -> FastAPI:
     """The web application; its lifespan starts the queue and drains it."""
 
     @asynccontextmanager
@@ -77,8 +84,15 @@ def build_app(app: App, queue: LoadedQueue, hub: Hub, who: Access | None = None)
     web.state.server = Server(app, queue, hub)
     web.state.access = who
     web.include_router(routes)
+    web.include_router(openai_server.routes(app, queue, hub.closed))
     add_pages(web, web.state.server)
+    add_metrics(web, app, queue, hub)
     web.add_api_route("/login", log_in, methods=["POST"], include_in_schema=False)
+    return guarded(web, who)
+
+
+def guarded(web: FastAPI, who: Access) -> FastAPI:
+    """Behind the guard, and with errors told as all of them are."""
     web.add_exception_handler(MootError, _moot_error)
     web.add_exception_handler(RequestValidationError, _invalid_request)
     web.add_exception_handler(HTTPException, _http_error)
@@ -105,23 +119,36 @@ async def serve(
     port: int | None = None,
     ready: Callable[[str], None] = lambda address: None,
     clients: Mapping[str, Client] | None = None,
+    works: bool = True,
 ) -> None:
     """Serve until SIGTERM or SIGINT; the second one ends the process at once. `ready` is told the address.
 
-    `clients` are model clients of the caller's own, by provider name.
+    `clients` are model clients of the caller's own, by provider name. A server that does not work itself leaves all
+    debates to the workers on its Postgres.
     """
     host, port = host or settings.host, settings.port if port is None else port
     token = settings.token.get_secret_value() if settings.token else None
     who = access(host, token, settings.allowed_hosts)
     _log_plainly()
     with listening(host, port) as listener:
-        async with build(settings, clients=clients) as app:
+        async with build(settings, clients=clients, metrics=Metrics()) as app:
             hub = Hub()
-            queue = EmbeddedQueue(app, hub.emit, hub.tell_stopped)
+            queue = queue_for(app, hub, settings.concurrency if works else 0)
             server = Uvicorn(build_app(app, queue, hub, who), hub.close)
             address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             server.ready = lambda: ready(address)
             await server.serve([listener])
+
+
+def queue_for(app: App, hub: Hub, concurrency: int) -> Queue:
+    if shared := postgres_queue(app, concurrency):
+        hub.attend = Mirrors(hub, partial(shared.follow, through_waits=True), is_all=True).attend
+        return shared
+    if not concurrency:
+        raise InvalidInput("without a Postgres there are no workers to leave the debates to; set MOOT_DATABASE_URL")
+    queue = EmbeddedQueue(app, hub.emit, hub.tell_stopped)
+    hub.attend = Mirrors(hub, queue.look_at, is_all=False).attend
+    return queue
 
 
 class Uvicorn(uvicorn.Server):
@@ -189,21 +216,25 @@ def listening(host: str, port: int) -> socket.socket:
 
 async def _moot_error(request: Request, error: Exception) -> JSONResponse:
     status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
-    return _problem(status, getattr(error, "code", MootError.code), str(error))
+    return _problem(request, status, getattr(error, "code", MootError.code), str(error))
 
 
 async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     faults = (f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in found)
-    return _problem(422, InvalidInput.code, "; ".join(faults))
+    return _problem(request, 422, InvalidInput.code, "; ".join(faults))
 
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
     status, detail, headers = 500, "", None
     if isinstance(error, HTTPException):
         status, detail, headers = error.status_code, error.detail, error.headers
-    return _problem(status, CODES.get(status, "http_error"), detail, headers)
+    return _problem(request, status, CODES.get(status, "http_error"), detail, headers)
 
 
-def _problem(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+def _problem(
+    request: Request, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    if request.url.path.startswith(openai_server.PREFIX):
+        return openai_server.problem(status, code, message, headers)
     return JSONResponse({"error": {"code": code, "message": message}}, status, headers)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from moot.errors import ScriptChanged
 from moot.events import TurnFinished
+from moot.hooks import notice_text
 from moot.model import (
     NO_USAGE,
     Action,
@@ -118,6 +119,8 @@ class DebateView:
     failures: tuple[Failure, ...]
     rating: Rating | None
     workflow: Workflow | None
+    notices: tuple[str, ...]
+    """What became of each, in a line."""
 
     @property
     def live(self) -> bool:
@@ -146,7 +149,7 @@ class ListRow:
 
 
 def debate_view(stored: Stored, format: AnyFormat, question: Question | None) -> DebateView:
-    record, turns, failures, rating, workflow = stored
+    record, turns, failures, rating, workflow, notices = stored
     events = list(retold(record, turns, format))
     titles = titles_of(record, events, format)
     outcome = outcome_of(record, format)
@@ -167,6 +170,7 @@ def debate_view(stored: Stored, format: AnyFormat, question: Question | None) ->
         failures=failures,
         rating=rating,
         workflow=workflow,
+        notices=tuple(map(notice_text, notices)),
     )
 
 

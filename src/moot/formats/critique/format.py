@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from moot.formats.critique.answers import Critique
 from moot.formats.critique.final_answer import FinalAnswer, Template, described, final_answer, templates_of
 from moot.formats.critique.issues import Issue, critique_of, open_issues, reason_to_end, replied, tracked
+from moot.formats.critique.points import points
 from moot.model import Debate, Format, Script, Seat, Settings, Step, Turn
 
 SPEAKING = ("proposer", "skeptic")
@@ -150,4 +151,5 @@ CRITIQUE = Format(
     script=script,
     folder=Path(__file__).parent,
     notes=notes,
+    points=points,
 )

@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from moot.formats.caveats import about_models, about_turns
-from moot.model import Answer, Debate, Format, Outcome, Script, Seat, Settings, Turn
+from moot.model import Answer, Debate, Format, Outcome, Point, Script, Seat, Settings, Turn, speech_key
 
 Stance = Literal["pro", "con"]
 Winner = Literal["a", "b", "undecided"]
@@ -160,6 +160,20 @@ def ballot_for(*names: str) -> type[Ballot]:
     return create_model("Ballot", __base__=Ballot, **fields)  # type: ignore[call-overload, no-any-return]
 
 
+def points(debate: Debate[DuelSettings]) -> Iterator[Point]:
+    """The motion, and every speech for or against it, which answers the other side's last one."""
+    yield Point("motion", debate.topic, title="Motion", claim=True)
+    last: dict[str, str] = {}
+    for turn in debate.transcript:
+        if turn.seat in SIDES:
+            answered = [key for seat, key in last.items() if seat != turn.seat]
+            if debate.settings.stances[turn.seat] == "pro":
+                yield Point.spoken(turn, supports=["motion"], attacks=answered)
+            else:
+                yield Point.spoken(turn, attacks=["motion", *answered])
+            last[turn.seat] = speech_key(turn)
+
+
 def _caveats(debate: Debate[DuelSettings], judged: Turn) -> Iterator[str]:
     if "fallback" in judged.marks:
         yield "the judge's answer could not be read: these scores are a placeholder"
@@ -179,4 +193,5 @@ DUEL = Format(
     outcome=Verdict,
     script=script,
     folder=Path(__file__).parent,
+    points=points,
 )

@@ -13,6 +13,7 @@ from moot.formats.caveats import about_models, about_turns
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
+from moot.formats.evaluation.points import points
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, signed
 from moot.formats.evaluation.scores import adjust_all, change, overall
 from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
@@ -317,4 +318,5 @@ EVALUATION = Format(
     script=script,
     folder=Path(__file__).parent,
     notes=notes,
+    points=points,
 )

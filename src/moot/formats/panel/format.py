@@ -17,6 +17,7 @@ from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Rebuttal, Synthesis, analysis_of
 from moot.formats.panel.decision import Decision, decision, rounds_of
 from moot.formats.panel.perspectives import Perspective
+from moot.formats.panel.points import points
 from moot.formats.panel.standing import (
     SEATS,
     Casting,
@@ -305,4 +306,5 @@ PANEL = Format(
     folder=Path(__file__).parent,
     titles=names,
     notes=notes,
+    points=points,
 )

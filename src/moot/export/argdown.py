@@ -1,0 +1,108 @@
+"""A debate as an argument map in Argdown (https://argdown.org): who holds what, and what speaks for and against it.
+
+Knows no format: each tells its own points. Every point stands on one line of its own, and whatever would be syntax in
+what models and people wrote is escaped, so that it can neither break out nor add a point or an arrow.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+
+from moot.export.trace import iso
+from moot.model import AnyFormat, Outcome, Point, Record, Turn
+
+LONGEST_TITLE = 80
+LONGEST_TEXT = 600
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")  # bidi too
+_SYNTAX = re.compile(r"[\\@#*_\[<{]|/(?=[/*])|=(?==)|[.:](?=\S)")
+_NO_TITLE = re.compile(r"[\\@#\[\]<>{}()]")
+
+
+def argdown(record: Record, turns: Sequence[Turn], format: AnyFormat, outcome: Outcome | None) -> str:
+    """The whole map; each point names the turns in which it was made."""
+    debate = format.open(record)
+    debate.transcript.extend(turns)
+    debate.stop_reason = record.stop_reason
+    seats = {turn.seat: format.title(turn.seat, debate) for turn in turns}
+    points = [point for point in format.points(debate) if _line(point.text)]
+    names = _names(points, {turn.position: _turn_title(turn, seats[turn.seat]) for turn in turns})
+    speakers = {turn.position: seats[turn.seat] for turn in turns}
+    blocks = [
+        _front_matter(record, outcome),
+        f"# {_escaped(_line(record.topic), LONGEST_TITLE)}",
+        *("\n".join(_block(point, names, speakers)) for point in points),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _front_matter(record: Record, outcome: Outcome | None) -> str:
+    """Between two lines of equals signs, which therefore no value may hold."""
+    values = {
+        "title": _line(record.topic),
+        "debate": record.id,
+        "format": record.format,
+        "date": iso(record.created_at)[:10],
+        "status": str(record.status),
+        **({"outcome": _line(outcome.headline())} if outcome else {}),
+    }
+    lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    return "\n".join(["===", lines.replace("==", r"=\u003d"), "==="])
+
+
+def _turn_title(turn: Turn, seat: str) -> str:
+    return f"{seat}, {turn.kind}" if turn.round is None else f"{seat}, {turn.kind} of round {turn.round}"
+
+
+def _names(points: Iterable[Point], turn_titles: Mapping[int, str]) -> dict[str, str]:
+    """Key → the point's name between its brackets; Argdown takes two points of one name for the same."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for point in points:
+        called = point.title or next((turn_titles[at] for at in point.turns if at in turn_titles), point.key)
+        title = _title(called) or "Point"
+        free = next(name for number in count(1) if (name := _numbered(title, number)) not in taken)
+        taken.add(free)
+        names[point.key] = f"[{free}]" if point.claim else f"<{free}>"
+    return names
+
+
+def _numbered(title: str, number: int) -> str:
+    return title if number == 1 else f"{title}, no. {number}"
+
+
+def _block(point: Point, names: Mapping[str, str], speakers: Mapping[int, str]) -> Iterator[str]:
+    made = [position for position in point.turns if position in speakers]
+    tags = [*dict.fromkeys(speakers[position] for position in made), *point.tags]
+    parts = [f"{names[point.key]}:", _escaped(_line(point.text), LONGEST_TEXT), *map(_tag, tags)]
+    yield " ".join([*parts, f"{{turns: {made}}}"] if made else parts)
+    yield from (f"  +> {names[key]}" for key in point.supports if key in names)
+    yield from (f"  -> {names[key]}" for key in point.attacks if key in names)
+
+
+def _line(text: str) -> str:
+    return " ".join(_INVISIBLE.sub(" ", text).split())
+
+
+def _escaped(line: str, longest: int) -> str:
+    return _SYNTAX.sub(r"\\\g<0>", _short(line, longest))
+
+
+def _short(line: str, longest: int) -> str:
+    """Cut at a word, where there are words."""
+    if len(line) <= longest:
+        return line
+    cut = line[: longest - 1]
+    at = cut.rfind(" ")
+    return f"{cut[:at] if at > longest // 2 else cut}…"
+
+
+def _title(text: str) -> str:
+    """Nothing can be escaped between a point's brackets."""
+    return _short(_line(_NO_TITLE.sub(" ", text)).lstrip("- "), LONGEST_TITLE)
+
+
+def _tag(text: str) -> str:
+    return f"#({_title(text)})"

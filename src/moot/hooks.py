@@ -1,0 +1,355 @@
+"""Webhooks: other programs are told when a debate has an outcome, waits for a person, or has failed.
+
+As the Standard Webhooks specification has it (https://www.standardwebhooks.com). What is due is kept with the debate,
+so that it survives a crash: it is delivered at least once, and always under the same id. Knows no database and no
+format. Neither an address nor a key, nor anything a receiver says, is in any result, error or log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import logging
+import random
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+import orjson
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from moot.errors import StoreError
+from moot.export.trace import iso
+from moot.model import JsonObject, Record, Status
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+log = logging.getLogger(__name__)
+
+HookEvent: TypeAlias = Literal["outcome", "waiting", "failed"]
+EVENTS: Mapping[Status, HookEvent] = {
+    Status.FINISHED: "outcome",
+    Status.WAITING: "waiting",
+    Status.FAILED: "failed",
+}
+DELAYS = (5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
+"""Seconds after each attempt that failed; the one after the last is not repeated."""
+ATTEMPTS = len(DELAYS) + 1
+LONGEST_DELAY = 86_400.0
+SPREAD = 0.2
+"""By how much a delay is prolonged at most, so that not everything is repeated at the same moment."""
+SECONDS = 15.0
+LEASE_SECONDS = 60.0
+AT_ONCE = 10
+POLL_SECONDS = 5.0
+LONGEST_TEXT = 2000
+LARGEST_OUTCOME = 16_000
+
+
+# Settings
+
+
+def _address(url: str) -> str:
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return url
+    raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
+
+
+def _each_once(hooks: list[Webhook]) -> list[Webhook]:
+    if len({hook.url for hook in hooks}) < len(hooks):
+        raise ValueError("two webhooks have the same url; write one with the events of both")
+    return hooks
+
+
+class Webhook(BaseModel):
+    """An address that is told about debates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    url: Annotated[str, AfterValidator(_address)] = Field(description="an http or https address")
+    events: list[HookEvent] = Field(default_factory=lambda: list(EVENTS.values()), min_length=1)
+    secret_env: str | None = Field(
+        None, min_length=1, description="the environment variable with the key that signs: whsec_ and base64"
+    )
+
+    @property
+    def name(self) -> str:
+        """What it is called where its address, which may hold a key, must not stand."""
+        return f"{urlsplit(self.url).hostname} {hashlib.sha256(self.url.encode()).hexdigest()[:6]}"
+
+
+Webhooks: TypeAlias = Annotated[list[Webhook], AfterValidator(_each_once)]
+
+
+def told(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:
+    """Status → the names of the webhooks that are told when a run ends in it."""
+    return {status: tuple(hook.name for hook in hooks if event in hook.events) for status, event in EVENTS.items()}
+
+
+# What is told
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What one webhook is told of one event, and how that has gone so far; times are the database's."""
+
+    id: str
+    debate_id: str
+    run: int
+    event: HookEvent
+    hook: str
+    payload: str
+    attempts: int = 0
+    next_at: float | None = None
+    """When it is due; never any more when it is delivered or given up."""
+    delivered_at: float | None = None
+    result: str = ""
+    """What the last attempt came to."""
+
+
+def notices(record: Record, at: float, hooks: Sequence[str], question: str | None = None) -> tuple[Notice, ...]:
+    """What these webhooks are to be told of a debate whose run has just ended; the same again when asked again."""
+    event = EVENTS.get(record.status)
+    if event is None or not hooks:
+        return ()
+    payload = orjson.dumps(_payload(record, event, at, question)).decode()
+    return tuple(
+        Notice(_id(record, event, hook), record.id, record.run, event, hook, payload, next_at=at) for hook in hooks
+    )
+
+
+def _id(record: Record, event: HookEvent, hook: str) -> str:
+    return "msg_" + hashlib.sha256(f"{record.id} {record.run} {event} {hook}".encode()).hexdigest()[:24]
+
+
+def _payload(record: Record, event: HookEvent, at: float, question: str | None) -> JsonObject:
+    outcome = record.outcome or {}
+    about: JsonObject = {
+        "debate": record.id,
+        "run": record.run,
+        "format": record.format,
+        "topic": record.topic,
+        "status": record.status.value,
+    }
+    match event:
+        case "outcome":
+            fits = len(orjson.dumps(outcome)) <= LARGEST_OUTCOME
+            summary = str(outcome.get("summary", ""))[:LONGEST_TEXT]
+            about |= {"stop_reason": record.stop_reason, "summary": summary, "outcome": outcome if fits else None}
+        case "waiting":
+            about["question"] = (question or "")[:LONGEST_TEXT]
+        case "failed":
+            about["error"] = (record.error or "")[:LONGEST_TEXT]
+    return {"type": f"debate.{event}", "timestamp": iso(at), "data": about}
+
+
+def notice_text(notice: Notice) -> str:
+    """What became of a notice, in a line."""
+    attempts = f" ({notice.attempts} attempt{'s' if notice.attempts > 1 else ''})" if notice.attempts else ""
+    state = "told" if notice.delivered_at else "will be told" if notice.next_at else "not told"
+    result = f": {notice.result}" if notice.result else ""
+    return f"Webhook {notice.hook}, {notice.event} of run {notice.run}: {state}{attempts}{result}"
+
+
+# One attempt
+
+
+class Attempt(NamedTuple):
+    delivered: bool
+    result: str
+    retry_after: float | None = None
+    """Seconds the receiver asked for."""
+    final: bool = False
+    """Whether the receiver wants to hear no more."""
+
+
+def signature(notice_id: str, timestamp: int, body: bytes, key: bytes) -> str:
+    """What `webhook-signature` says; a receiver with the key computes the same."""
+    signed = b".".join([notice_id.encode(), str(timestamp).encode(), body])
+    return f"v1,{base64.b64encode(hmac.digest(key, signed, 'sha256')).decode()}"
+
+
+def signing_key(secret: str) -> bytes:
+    """The key's bytes. Raises ValueError when what should be base64 is none."""
+    if not secret.startswith("whsec_"):
+        return secret.encode()
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except ValueError:
+        key = b""
+    if not key:
+        raise ValueError("what follows whsec_ is not base64")
+    return key
+
+
+async def attempt(
+    session: ClientSession, notice: Notice, hook: Webhook, environ: Mapping[str, str], now: float, seconds: float
+) -> Attempt:
+    """Send a notice once; what goes wrong is told, not raised."""
+    import aiohttp  # slow to import, and seldom needed
+
+    try:
+        headers = _headers(notice, hook, environ, int(now))
+    except ValueError as error:
+        return Attempt(False, str(error))
+    timeout, body = aiohttp.ClientTimeout(total=seconds), notice.payload.encode()
+    try:
+        async with session.post(
+            hook.url, data=body, headers=headers, allow_redirects=False, timeout=timeout
+        ) as response:
+            return _answered(response)  # whose body is not read, however long it is
+    except TimeoutError:
+        return Attempt(False, f"it did not answer within {seconds:g} s")
+    except aiohttp.InvalidURL:
+        return Attempt(False, "its address cannot be used; check it")
+    except aiohttp.ClientSSLError:
+        return Attempt(False, "no secure connection to it; check its https and its certificate")
+    except aiohttp.ClientConnectorError:
+        return Attempt(False, "it cannot be reached: is its server running?")
+    except aiohttp.ClientError:
+        return Attempt(False, "its server closed the connection, or speaks no HTTP")
+
+
+def _headers(notice: Notice, hook: Webhook, environ: Mapping[str, str], timestamp: int) -> dict[str, str]:
+    headers = {"Content-Type": "application/json", "webhook-id": notice.id, "webhook-timestamp": str(timestamp)}
+    if hook.secret_env is None:
+        return headers
+    secret = environ.get(hook.secret_env)
+    if not secret:
+        raise ValueError(f"{hook.secret_env} is not set; it should hold the key that signs the webhook")
+    try:
+        key = signing_key(secret)
+    except ValueError as error:
+        raise ValueError(f"{hook.secret_env} holds no key: {error}") from None
+    return {**headers, "webhook-signature": signature(notice.id, timestamp, notice.payload.encode(), key)}
+
+
+def _answered(response: ClientResponse) -> Attempt:
+    status = response.status
+    known = status in set(HTTPStatus)
+    said = f"it answered {status} {HTTPStatus(status).phrase}" if known else f"it answered {status}"
+    if 200 <= status < 300:
+        return Attempt(True, said)
+    if 300 <= status < 400:
+        return Attempt(False, f"{said}: redirects are not followed; give its real address")
+    return Attempt(False, said, _retry_after(response.headers), final=status == HTTPStatus.GONE)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    value = headers.get("Retry-After", "")
+    return min(float(value), LONGEST_DELAY) if re.fullmatch(r"[0-9]{1,9}", value) else None
+
+
+def next_delay(attempts: int, tried: Attempt, spread: float = 0.0) -> float | None:
+    """Seconds until a notice that failed so many times is tried again; None when it is given up."""
+    if tried.delivered or tried.final or attempts >= ATTEMPTS:
+        return None
+    return max(DELAYS[attempts - 1], tried.retry_after or 0.0) * (1 + spread)
+
+
+# The courier
+
+
+class Deliveries(Protocol):
+    """Where notices are kept; all by the database's clock."""
+
+    async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]:
+        """Take what is due for these webhooks: nobody else gets it for so many seconds, and `attempts` is raised."""
+        ...
+
+    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
+        """Note what this attempt came to; nothing when another has been made since."""
+        ...
+
+
+class Courier:
+    """Delivers what is due, over and over; several may run on one database."""
+
+    def __init__(
+        self,
+        deliveries: Deliveries,
+        hooks: Sequence[Webhook],
+        environ: Mapping[str, str],
+        *,
+        now: Callable[[], float] = time.time,
+        spread: Callable[[], float] = lambda: random.uniform(0, SPREAD),  # noqa: S311 - no secret
+        seconds: float = SECONDS,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        self._deliveries = deliveries
+        self._hooks = {hook.name: hook for hook in hooks}
+        self._environ = environ
+        self._now = now
+        self._spread = spread
+        self._seconds = seconds
+        self._poll_seconds = poll_seconds
+        self._woken = asyncio.Event()
+        self._finishing = False
+
+    def wake(self) -> None:
+        """Something has become due just now."""
+        self._woken.set()
+
+    def finish(self) -> None:
+        """Let `run` deliver what is due now, and end."""
+        self._finishing = True
+        self.wake()
+
+    async def run(self) -> None:
+        """Deliver until told to finish; what a cancelled one was sending is sent again by whoever comes next."""
+        while True:
+            self._woken.clear()
+            last = self._finishing
+            try:
+                await self.deliver()
+            except StoreError as error:
+                log.warning("webhooks wait until the database is back: %s", error)
+            if last:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._poll_seconds):
+                    await self._woken.wait()
+
+    async def deliver(self) -> int:
+        """Try everything that is due now, once; how much that was."""
+        import aiohttp
+
+        tried = 0
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
+            while taken := await self._deliveries.due(tuple(self._hooks), AT_ONCE, LEASE_SECONDS):
+                await asyncio.gather(*(self._deliver(session, notice) for notice in taken))
+                tried += len(taken)
+        return tried
+
+    async def _deliver(self, session: ClientSession, notice: Notice) -> None:
+        if notice.attempts > ATTEMPTS:  # whoever made the last one has died of it
+            await self._note(notice, Attempt(False, notice.result), None)
+            return
+        hook = self._hooks[notice.hook]
+        tried = await attempt(session, notice, hook, self._environ, self._now(), self._seconds)
+        await self._note(notice, tried, next_delay(notice.attempts, tried, self._spread()))
+
+    async def _note(self, notice: Notice, tried: Attempt, again_in: float | None) -> None:
+        result = tried.result if tried.delivered or again_in is not None else _given_up(notice, tried)
+        if not tried.delivered:
+            log.warning("%s: the webhook %s was not told: %s", notice.debate_id, notice.hook, result)
+        try:
+            await self._deliveries.note(notice, tried.delivered, result, again_in)
+        except StoreError as error:
+            log.warning("%s: the webhook %s will be told again: %s", notice.debate_id, notice.hook, error)
+
+
+def _given_up(notice: Notice, tried: Attempt) -> str:
+    made = min(notice.attempts, ATTEMPTS)
+    last = f": {tried.result}" if tried.result else ""
+    return f"given up after {made} attempt{'s' if made > 1 else ''}{last}"

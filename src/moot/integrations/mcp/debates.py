@@ -1,0 +1,83 @@
+"""What a caller can do with debates that a queue runs: begin, read, stop, go on, conclude, answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from moot.app import App
+from moot.errors import WrongStatus
+from moot.formats import find
+from moot.integrations.mcp.views import DebateReport, debate_report, is_about
+from moot.llm.addresses import refuse_addresses
+from moot.model import Action, Record, Status
+from moot.queue.queue import Queue
+from moot.store.store import Place
+
+PAGE = 100
+MOST_SEARCHED = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Debates:
+    """What the tools work with."""
+
+    app: App
+    queue: Queue
+
+    async def start(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> str:
+        """The id of a new debate that runs by itself from now on."""
+        refuse_addresses(settings)
+        record = await self.app.create(format, topic, settings, queued=True)
+        await self.queue.enqueue(record.id)
+        return record.id
+
+    async def report(self, debate_id: str) -> DebateReport:
+        stored = await self.app.load(debate_id)
+        return debate_report(stored, find(self.app.formats, stored.record.format))
+
+    async def stop(self, debate_id: str) -> None:
+        record = await self.app.stop(debate_id)
+        if record.status in (Status.FINISHED, Status.FAILED):
+            raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to stop")
+
+    async def resume(self, debate_id: str) -> None:
+        await self.queue.enqueue(debate_id)
+
+    async def conclude(self, debate_id: str) -> None:
+        """Go on to the closing; a debate that waits is answered so, if it takes that for an answer."""
+        record = (await self.app.load(debate_id)).record
+        if record.status in (Status.FINISHED, Status.CREATED):
+            raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to conclude")
+        asked = await self.app.question(debate_id)
+        if asked and "end" in asked.actions:
+            await self.answer(debate_id, "end")
+        else:
+            await self.app.conclude(debate_id)
+            await self._go_on(debate_id)
+
+    async def answer(self, debate_id: str, action: Action, text: str = "", position: int | None = None) -> None:
+        """A person's words; a debate that was waiting for them goes on."""
+        said = await self.app.reply(debate_id, action, text, position)
+        if said is None or said.position is not None:
+            await self._go_on(debate_id)
+
+    async def finished(self, words: Sequence[str]) -> AsyncIterator[Record]:
+        """Debates with an outcome in which all these words stand, newest first."""
+        after: Place | None = None
+        for _ in range(0, MOST_SEARCHED, PAGE):
+            page = await self.app.list(PAGE, Status.FINISHED, after=after)
+            for record in page:
+                if record.outcome is not None and is_about(record, words):
+                    yield record
+            if len(page) < PAGE:
+                return
+            after = Place(page[-1].created_at, page[-1].id)
+
+    async def _go_on(self, debate_id: str) -> None:
+        """Run a debate that nothing holds up any more; one that still waits, stops or is over is left as it is."""
+        with suppress(WrongStatus):
+            await self.queue.enqueue(debate_id)

@@ -1,0 +1,97 @@
+"""What can be read without a tool: transcripts, decision records and traces as resources, formats as prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.prompts import Prompt
+from pydantic import Field
+
+from moot.app import App
+from moot.errors import MootError, NotFound
+from moot.export.transcript import markdown
+from moot.formats import find
+from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line
+from moot.model import AnyFormat
+from moot.replay import retold
+
+LATEST = 20
+MARKDOWN, JSON = "text/markdown", "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    app: App
+
+    async def latest(self) -> str:
+        """The latest debates: id, topic, status, and the outcome in a line."""
+        records = await self.app.list(LATEST)
+        lines = [debate_line(record, self.app.formats.get(record.format)) for record in records]
+        return DebateLines(debates=lines, next_cursor=None).model_dump_json(indent=2)
+
+    async def transcript(self, id: str) -> str:
+        """Every word of a debate, with its outcome."""
+        record, turns, *_ = await self.app.load(id)
+        format = find(self.app.formats, record.format)
+        outcome = format.outcome.model_validate(record.outcome) if record.outcome else None
+        titles = {event.seat: event.title for event in retold(record, turns, format)}
+        return _quoted(markdown(record, turns, titles, outcome))
+
+    async def decision(self, id: str) -> str:
+        """The record of a debate's outcome; the transcript where its format writes no record of its own."""
+        record = (await self.app.load(id)).record
+        if record.outcome is None:
+            raise NotFound(f"{id} has no outcome, it is {record.status}; read {address(id, 'transcript')}")
+        return _quoted(await self.app.export(id, "md"))
+
+    async def trace(self, id: str) -> str:
+        """Everything about a debate as one JSON document."""
+        return await self.app.export(id, "json")
+
+
+def add_resources(server: MCPServer[Any], app: App) -> None:
+    reader = Reader(app)
+    server.resource("moot://debates", mime_type=JSON)(_told(reader.latest))
+    for read, mime_type in ((reader.transcript, MARKDOWN), (reader.decision, MARKDOWN), (reader.trace, JSON)):
+        server.resource(address("{id}", read.__name__), mime_type=mime_type)(_told(read))
+
+
+def add_prompts(server: MCPServer[Any], app: App) -> None:
+    for format in app.formats.values():
+        server.add_prompt(_prompt(format))
+
+
+def _prompt(format: AnyFormat) -> Prompt:
+    def words(topic: Annotated[str, Field(description="the question or claim to debate")]) -> str:
+        return (
+            f"Have this debated with moot: call start_debate with the format {format.name!r} and the topic below, then "
+            "wait_for_debate. Whenever it asks something, show me the question and pass on what I say. In the end tell "
+            "me the outcome, the strongest reasons on each side, and what to know before trusting it.\n\n"
+            f"<topic>\n{topic}\n</topic>"
+        )
+
+    return Prompt.from_function(words, name=format.name, description=format.summary)
+
+
+def _quoted(document: str) -> str:
+    return f"> {QUOTES}\n\n{document}"
+
+
+def _told(read: Callable[..., Coroutine[Any, Any, str]]) -> Callable[..., Coroutine[Any, Any, str]]:
+    """A reader whose errors reach the client, who can act on what they say."""
+
+    @wraps(read)
+    async def call(*arguments: Any, **named: Any) -> str:
+        try:
+            return await read(*arguments, **named)
+        except NotFound as error:
+            raise ResourceNotFoundError(str(error)) from None
+        except MootError as error:
+            raise ResourceError(str(error)) from None
+
+    return call

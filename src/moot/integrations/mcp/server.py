@@ -1,0 +1,58 @@
+"""The MCP server with all it offers, whichever transport carries it, and the queue that works beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.request_state import RequestStateSecurity
+
+from moot.app import App
+from moot.integrations.mcp.debates import Debates
+from moot.integrations.mcp.reading import add_prompts, add_resources
+from moot.integrations.mcp.tools import add_tools
+from moot.integrations.mcp.views import QUOTES
+from moot.queue import postgres_queue
+from moot.queue.embedded import EmbeddedQueue
+from moot.queue.queue import Queue
+
+INSTRUCTIONS = (
+    "moot has language models debate a question under fixed rules, and gives a decision with its reasons. Start a "
+    "debate with start_debate; it runs by itself. Wait for it with wait_for_debate. Some debates ask a person in "
+    f"between: show them the question, pass on their answer with answer_checkpoint. {QUOTES}"
+)
+SECONDS_TO_ANSWER = 24 * 60 * 60.0
+"""So long a client may take to bring the answer to a question."""
+
+
+def build_server(app: App, queue: Queue) -> MCPServer[None]:
+    server: MCPServer[None] = MCPServer(
+        "moot",
+        title="moot",
+        description="Debates between language models.",
+        instructions=INSTRUCTIONS,
+        version=version("moot"),
+        log_level="WARNING",
+        request_state_security=RequestStateSecurity.ephemeral(ttl=SECONDS_TO_ANSWER),
+    )
+    add_tools(server, Debates(app, queue))
+    add_resources(server, app)
+    add_prompts(server, app)
+    return server
+
+
+def open_queue(app: App) -> Queue:
+    """What runs debates here: the queue that processes on a Postgres share, or tasks of this process."""
+    return postgres_queue(app, app.settings.concurrency) or EmbeddedQueue(app)
+
+
+@asynccontextmanager
+async def working(app: App, grace_seconds: float) -> AsyncIterator[Queue]:
+    queue = open_queue(app)
+    await queue.start()
+    try:
+        yield queue
+    finally:
+        await queue.drain(grace_seconds)

@@ -1,0 +1,180 @@
+"""The tools: each parses, does one thing to debates, and says how things stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import wraps
+from inspect import cleandoc
+from typing import Annotated, Any, TypeAlias
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import InputRequiredResult, ToolAnnotations
+from pydantic import Field, JsonValue
+
+from moot.errors import MootError
+from moot.formats import find
+from moot.integrations.mcp.debates import Debates
+from moot.integrations.mcp.views import (
+    DebateLines,
+    DebateReport,
+    PastDecisions,
+    debate_line,
+    past_decision,
+)
+from moot.integrations.mcp.waiting import CallContext, asked_before, wait
+from moot.model import Action, Status
+from moot.web.schemas import FormatList, format_view, place
+from moot.web.schemas import cursor as cursor_at
+
+DebateId: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB- and 8 characters")]
+Seconds: TypeAlias = Annotated[
+    float, Field(gt=0, le=3600, description="come back after so long at the latest; the debate runs on")
+]
+Words: TypeAlias = Annotated[str, Field(max_length=200)]
+Limit: TypeAlias = Annotated[int, Field(ge=1, le=50)]
+PATIENCE = 300.0
+
+READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
+STEERS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
+ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    debates: Debates
+
+    async def start_debate(
+        self,
+        context: CallContext,
+        format: Annotated[str, Field(description="the rules; see the list in this tool's description")],
+        topic: Annotated[str, Field(description="the question or claim, with what the debaters must know of it")],
+        settings: Annotated[
+            dict[str, JsonValue] | None,
+            Field(description="what list_formats says the format takes, such as max_rounds"),
+        ] = None,
+        wait: Annotated[bool, Field(description="come back with the outcome, in minutes, instead of at once")] = False,
+    ) -> DebateReport | InputRequiredResult:
+        """Have language models debate a question, and get a decision with its reasons.
+
+        Comes back at once with the debate's id while it runs in the background. Costs model calls.
+        """
+        asked = asked_before(context)
+        debate_id = asked.debate if asked else await self.debates.start(format, topic, settings or {})
+        return await self._wait(context, debate_id) if wait else await self.debates.report(debate_id)
+
+    async def look_at_debate(self, debate_id: DebateId) -> DebateReport:
+        """See how a debate stands: status, latest speeches in short, the question it waits with, outcome."""
+        return await self.debates.report(debate_id)
+
+    async def wait_for_debate(
+        self, context: CallContext, debate_id: DebateId, seconds: Seconds = PATIENCE
+    ) -> DebateReport | InputRequiredResult:
+        """Wait until a debate is over or asks a person, who is asked through your client where that is possible.
+
+        Giving up the wait leaves the debate running.
+        """
+        return await wait(self.debates, context, debate_id, seconds)
+
+    async def answer_checkpoint(
+        self,
+        debate_id: DebateId,
+        action: Annotated[Action, Field(description="one of the question's actions; `guide` and `end` at any time")],
+        text: Annotated[str, Field(description="at most 2000 characters; `guide`, `answer`, `reject` need one")] = "",
+        position: Annotated[
+            int | None, Field(ge=0, le=2**31, description="of the question; the words are then for no other")
+        ] = None,
+    ) -> DebateReport:
+        """Pass on a person's answer to what a debate asks, and let it go on; or guide one that runs.
+
+        The words are a person's: ask them, unless they have left it to you.
+        """
+        await self.debates.answer(debate_id, action, text, position)
+        return await self.debates.report(debate_id)
+
+    async def stop_debate(self, debate_id: DebateId) -> DebateReport:
+        """Let the step in progress end, then nothing more; resume_debate goes on."""
+        await self.debates.stop(debate_id)
+        return await self.debates.report(debate_id)
+
+    async def resume_debate(self, debate_id: DebateId) -> DebateReport:
+        """Go on with a debate that has stopped or failed, in the background."""
+        await self.debates.resume(debate_id)
+        return await self.debates.report(debate_id)
+
+    async def conclude_debate(self, debate_id: DebateId) -> DebateReport:
+        """End a debate's rounds after the step in progress and have it come to its outcome; cannot be undone."""
+        await self.debates.conclude(debate_id)
+        return await self.debates.report(debate_id)
+
+    async def list_debates(
+        self,
+        words: Annotated[Words, Field(description="as they stand in the topic")] = "",
+        status: Status | None = None,
+        format: str | None = None,
+        limit: Limit = 20,
+        cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
+    ) -> DebateLines:
+        """List debates, newest first: all, or those with these words, this status, this format."""
+        app = self.debates.app
+        if format is not None:
+            find(app.formats, format)
+        after = place(cursor) if cursor else None
+        records = await app.list(limit + 1, status, format, words, after)
+        return DebateLines(
+            debates=[debate_line(record, app.formats.get(record.format)) for record in records[:limit]],
+            next_cursor=cursor_at(records[limit - 1]) if len(records) > limit else None,
+        )
+
+    async def search_decisions(
+        self,
+        words: Annotated[Words, Field(description="all of which stand in the topic or the outcome")] = "",
+        limit: Limit = 20,
+    ) -> PastDecisions:
+        """Find what earlier debates have decided, before you start another."""
+        found = []
+        async for record in self.debates.finished(words.split()):
+            found.append(past_decision(record, self.debates.app.formats.get(record.format)))
+            if len(found) == limit:
+                break
+        return PastDecisions(decisions=found)
+
+    async def list_formats(self) -> FormatList:
+        """List the kinds of debate, each with its seats and the JSON schema of its settings."""
+        return FormatList(formats=[format_view(format) for format in self.debates.app.formats.values()])
+
+    async def _wait(self, context: CallContext, debate_id: str) -> DebateReport | InputRequiredResult:
+        return await wait(self.debates, context, debate_id, PATIENCE)
+
+
+def add_tools(server: MCPServer[Any], debates: Debates) -> None:
+    tools = Tools(debates)
+    formats = "\n".join(f"- {name}: {format.summary}" for name, format in debates.app.formats.items())
+    for tool, hints, more in (
+        (tools.start_debate, ADDS, f"\n\nFormats:\n{formats}"),
+        (tools.look_at_debate, READS, ""),
+        (tools.wait_for_debate, STEERS, ""),
+        (tools.answer_checkpoint, ADDS, ""),
+        (tools.stop_debate, STEERS, ""),
+        (tools.resume_debate, STEERS, ""),
+        (tools.conclude_debate, ENDS, ""),
+        (tools.list_debates, READS, ""),
+        (tools.search_decisions, READS, ""),
+        (tools.list_formats, READS, ""),
+    ):
+        server.add_tool(_told(tool), description=cleandoc(tool.__doc__ or "") + more, annotations=hints)
+
+
+def _told(tool: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """A tool whose errors reach the model that called it, who can act on what they say."""
+
+    @wraps(tool)
+    async def call(*arguments: Any, **named: Any) -> Any:
+        try:
+            return await tool(*arguments, **named)
+        except MootError as error:
+            raise ToolError(str(error)) from None
+
+    return call

@@ -1,0 +1,181 @@
+"""Where a run, a step and a model call are observed: each logs a line, counts, and is a span.
+
+The attributes of spans are those of OpenTelemetry's conventions for generative AI, as far as they fit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from moot.engine import Ending, Player, Reply, Voice
+from moot.errors import Fenced, ModelError
+from moot.events import Event, TurnFinished
+from moot.llm.client import Client, Completion, Connection, Request
+from moot.model import Debate, Record, Status, Step
+from moot.readers import Sink
+from moot.telemetry.place import here, within
+from moot.telemetry.spans import NoSpans, Spans
+
+if TYPE_CHECKING:
+    from moot.telemetry.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+Connect: TypeAlias = Callable[[str], Awaitable[Connection]]
+
+
+class Telemetry:
+    def __init__(self, metrics: Metrics | None = None, spans: Spans | None = None) -> None:
+        self.metrics = metrics
+        self._spans = spans or NoSpans()
+
+    async def run(self, record: Record, sink: Sink, play: Callable[[Sink], Awaitable[Ending]]) -> Ending:
+        """Observe a run of a debate; `play` is given the sink to tell its events to."""
+        about = {
+            **_in_debate(record.id, "invoke_workflow"),
+            "gen_ai.workflow.name": record.format,
+            "moot.run": record.run,
+        }
+        began = time.monotonic()
+        with (
+            within(debate=record.id, run=record.run, format=record.format),
+            self._spans.span(f"invoke_workflow {record.format}", about) as span,
+        ):
+            log.info("run started")
+            try:
+                ending = await play(partial(self._hear, record.format, sink))
+            except (asyncio.CancelledError, Fenced) as error:
+                log.info("run left", extra={"code": getattr(error, "code", "interrupted"), "duration_ms": _ms(began)})
+                raise
+            span.set_attributes({"moot.status": ending.status.value, "moot.stop_reason": ending.stop_reason or ""})
+            self._ended(record, ending, _ms(began))
+            return ending
+
+    def player(self, player: Player) -> Player:
+        """A player whose steps are observed."""
+        return _Observed(player, self._spans)
+
+    def connect(self, connect: Connect) -> Connect:
+        """Connections whose calls are observed."""
+
+        async def observed(name: str) -> Connection:
+            connection = await connect(name)
+            return connection._replace(client=_Measured(connection.client, provider_of(name), self))
+
+        return observed
+
+    async def close(self) -> None:
+        await self._spans.close()
+
+    async def call(self, client: Client, provider: str, request: Request, on_text: Callable[[str], None]) -> Completion:
+        began = time.monotonic()
+        with self._spans.span(f"chat {request.model}", _of_call(provider, request), calls=True) as span:
+            try:
+                completion = await client.complete(request, on_text)
+            except ModelError as error:
+                about = {"provider": provider, "model": request.model, "code": error.code, "error": str(error)}
+                log.info("model call failed", extra={**about, "duration_ms": _ms(began)})
+                if self.metrics:
+                    self.metrics.call_failed(provider, error.code)
+                raise
+            span.set_attributes(_of_answer(completion))
+        if self.metrics:
+            self.metrics.call_answered(provider, request.model, time.monotonic() - began, completion.usage)
+        return completion
+
+    def _hear(self, format: str, sink: Sink, event: Event) -> None:
+        sink(event)
+        if not isinstance(event, TurnFinished):
+            return
+        about = {
+            "seat": event.seat,
+            "kind": event.kind,
+            "round": event.round,
+            "position": event.position,
+            "duration_ms": event.duration_ms,
+            "input_tokens": event.usage.input_tokens,
+            "output_tokens": event.usage.output_tokens,
+        }
+        log.info("turn stored", extra=about)
+        if self.metrics:
+            self.metrics.turn_stored(format, event.kind, event.duration_ms / 1000)
+
+    def _ended(self, record: Record, ending: Ending, duration_ms: int) -> None:
+        retried = ending.status is Status.QUEUED
+        about = {"status": ending.status.value, "reason": ending.stop_reason, "duration_ms": duration_ms}
+        if ending.status is Status.FAILED:
+            log.warning("%s failed: %s", record.id, ending.error, extra=about)
+        elif retried:
+            log.info("retry scheduled", extra={**about, "retry_in": ending.due_in, "error": ending.error})
+        else:
+            log.info("run ended", extra=about)
+        if self.metrics:
+            self.metrics.run_ended(record.format, ending.status.value, retried=retried)
+
+
+class _Observed:
+    def __init__(self, player: Player, spans: Spans) -> None:
+        self._player = player
+        self._spans = spans
+
+    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+        operation = "invoke_agent" if step.seat in debate.seats else "step"
+        about = {
+            **_in_debate(debate.id, operation),
+            "gen_ai.agent.name": step.seat,
+            "moot.kind": step.kind,
+            "moot.position": voice.position,
+        }
+        with (
+            within(seat=step.seat, kind=step.kind, position=voice.position),
+            self._spans.span(f"{operation} {step.seat}", about),
+        ):
+            return await self._player.play(debate, step, voice)
+
+
+class _Measured:
+    def __init__(self, client: Client, provider: str, telemetry: Telemetry) -> None:
+        self._client = client
+        self._provider = provider
+        self._telemetry = telemetry
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        return await self._telemetry.call(self._client, self._provider, request, on_text)
+
+
+def provider_of(model: str) -> str:
+    """The provider in a model's name; of an address only its scheme, as the rest may hold a key."""
+    return model.partition(":")[0]
+
+
+def _in_debate(debate_id: str, operation: str) -> dict[str, str | int]:
+    return {"gen_ai.operation.name": operation, "gen_ai.conversation.id": debate_id, "moot.debate": debate_id}
+
+
+def _of_call(provider: str, request: Request) -> dict[str, str | int | float]:
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.conversation.id": str(here().get("debate", "")),
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": request.model,
+        "gen_ai.request.max_tokens": request.max_tokens,
+        "gen_ai.request.temperature": request.temperature,
+        "gen_ai.output.type": "json" if request.schema else "text",
+    }
+
+
+def _of_answer(completion: Completion) -> dict[str, int | list[str]]:
+    return {
+        "gen_ai.response.finish_reasons": [completion.finish_reason],
+        "gen_ai.usage.input_tokens": completion.usage.input_tokens,
+        "gen_ai.usage.output_tokens": completion.usage.output_tokens,
+    }
+
+
+def _ms(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)

@@ -1,0 +1,51 @@
+"""What a worker tells over HTTP: its metrics and its health, behind the same guard as a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from fastapi import FastAPI
+
+from moot.app import App
+from moot.queue.queue import Queue
+from moot.web.api import Server, health
+from moot.web.metrics import add_metrics
+from moot.web.security import Access, access
+from moot.web.server import Uvicorn, guarded, listening
+from moot.web.sse import Hub
+
+
+@asynccontextmanager
+async def telling(app: App, queue: Queue, port: int) -> AsyncIterator[str]:
+    """Answer for as long as the block lasts; it is given the address. Raises InvalidInput."""
+    host, token = app.settings.metrics_host, app.settings.token
+    who = access(host, token.get_secret_value() if token else None, app.settings.allowed_hosts)
+    with listening(host, port) as listener:
+        server = _Beside(build_beside(app, queue, who), lambda: None)
+        ready = asyncio.Event()
+        server.ready = ready.set
+        serving = asyncio.create_task(server.serve([listener]))
+        try:
+            await ready.wait()
+            yield f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await serving
+
+
+def build_beside(app: App, queue: Queue, who: Access) -> FastAPI:
+    web = FastAPI(title="moot worker", openapi_url=None)
+    web.state.server = Server(app, queue, Hub())
+    web.add_api_route("/api/health", health)
+    add_metrics(web, app, queue)
+    return guarded(web, who)
+
+
+class _Beside(Uvicorn):
+    """Leaves the signals to the worker."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

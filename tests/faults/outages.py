@@ -1,0 +1,87 @@
+"""Databases that go away in the middle of debates, and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+import aiohttp
+
+from moot.errors import StoreError
+from moot.model import Turn
+from scenes import SCENES, create, finished
+from sweeps import Place, lost
+from troupe import Cluster, until
+
+WORD_SECONDS = 0.05
+
+
+class Outage(NamedTuple):
+    """What became of the debates while their database was away."""
+
+    health: list[int]
+    """What the server said of itself: before, meanwhile, and after."""
+    alive: bool
+    """All processes."""
+    lost: int
+    doubled: int
+    repeated: int
+    going_again: float
+    """Seconds from the database's return to the next stored turn."""
+
+
+async def outage(place: Place, cluster: Cluster, seconds: float) -> Outage:
+    """Crash the Postgres below a server and two workers that run a debate of each format."""
+    web = place.troupe.start("web", "serve", "--no-work", "--port", "0")
+    address = (await web.ready()).split()[3]
+    processes = [web, place.start("first"), place.start("second")]
+    place.server.word_seconds = WORD_SECONDS
+    ids = [await create(place.app, scene) for scene in SCENES.values()]
+    await until(lambda: _stored(place, ids, 4))
+    health = [await _health(address)]
+    cluster.crash()
+    stopped = time.monotonic()
+    await until(lambda: _says(address, 503))
+    health.append(await _health(address))
+    await asyncio.sleep(max(0.0, seconds - (time.monotonic() - stopped)))
+    cluster.start()
+    back, before = time.monotonic(), [await _turns(place, debate_id) for debate_id in ids]
+    await until(lambda: _stored(place, ids, sum(map(len, before)) + 1))
+    going_again = time.monotonic() - back
+    place.server.word_seconds = 0.0
+    for debate_id in ids:
+        await until(lambda debate_id=debate_id: finished(place.app, debate_id))  # type: ignore[misc]
+    await until(lambda: _says(address, 200))
+    health.append(await _health(address))
+    after = [(await place.app.load(debate_id)).turns for debate_id in ids]
+    expected = [place.expected[name] for name in SCENES]
+    return Outage(
+        health,
+        all(process.alive for process in processes),
+        sum(lost(*each) for each in zip(after, before, expected, strict=True)),
+        sum(map(len, after)) - sum(map(len, expected)),
+        place.server.repeated(),
+        going_again,
+    )
+
+
+async def _stored(place: Place, ids: list[str], turns: int) -> bool:
+    return sum([len((await place.app.load(debate_id)).turns) for debate_id in ids]) >= turns
+
+
+async def _turns(place: Place, debate_id: str) -> tuple[Turn, ...]:
+    """What is stored of a debate, as soon as that can be asked."""
+    while True:
+        with suppress(StoreError):
+            return (await place.app.load(debate_id)).turns
+
+
+async def _says(address: str, status: int) -> bool:
+    return await _health(address) == status
+
+
+async def _health(address: str) -> int:
+    async with aiohttp.ClientSession() as session, session.get(f"{address}/api/health") as response:
+        return response.status

@@ -1,0 +1,48 @@
+"""A process killed before each of its writes, in each of its calls and before each of its messages, one after the
+other, until it gets through: the next process goes on, and the transcript is the undisturbed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from scenes import SCENES
+from sweeps import Fault, Place, Survival, each_call, each_write, place, sweep
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/moot.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+async def here(url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with place(url, tmp_path) as opened:
+        yield opened
+
+
+def unharmed(survivals: list[Survival], at_once: int) -> bool:
+    return all(not each.lost and not each.doubled and each.repeated <= at_once for each in survivals)
+
+
+@pytest.mark.parametrize("faults", [each_write, each_call(3)], ids=["write", "word"])
+async def test_a_duel_survives_a_death_at_every_single_place(
+    here: Place, faults: Callable[[], Iterator[Fault]]
+) -> None:
+    scene = SCENES["duel"]
+    survivals = [survival async for survival in sweep(here, scene, faults())]
+    assert len(survivals) >= 3, survivals
+    assert unharmed(survivals, scene.at_once), survivals
+
+
+@pytest.mark.parametrize("name", ["critique", "evaluation", "panel"])
+async def test_the_other_formats_survive_a_death_here_and_there(here: Place, name: str) -> None:
+    scene = SCENES[name]
+    for faults in (islice(each_write(), 4, None, 7), islice(each_call(3)(), 2, None, 5)):
+        survivals = [survival async for survival in sweep(here, scene, faults)]
+        assert survivals
+        assert unharmed(survivals, scene.at_once), survivals

@@ -1,0 +1,60 @@
+"""Debates and processes that are asked to stop while workers run them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from moot.model import Status
+from scenes import SCENES, create, told
+from sweeps import Place, place
+from troupe import until
+
+STREAMS = 100
+
+
+@pytest.fixture
+async def here(postgres_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with place(postgres_url, tmp_path, {}) as opened:
+        yield opened
+
+
+async def test_a_debate_stopped_during_a_step_keeps_that_step_and_calls_nobody_any_more(here: Place) -> None:
+    here.server.pause_in(2)
+    worker = here.start("worker")
+    debate_id = await create(here.app, SCENES["duel"])
+    await until(lambda: here.server.held)
+    assert (await here.app.stop(debate_id)).status is Status.STOPPING
+    here.server.go_on()
+    released = time.monotonic()
+    await until(lambda: _is(here, debate_id, Status.STOPPED))
+    assert time.monotonic() - released < 1
+    stored = await here.app.load(debate_id)
+    assert told(stored.turns) == here.expected["duel"][:2]
+    worker.signal(signal.SIGTERM)
+    assert await worker.ended() < 2
+    assert worker.exit_code == 0
+    assert len(here.server.requests) == 2
+
+
+async def test_a_server_without_work_and_a_hundred_open_streams_ends_within_two_seconds(here: Place) -> None:
+    web = here.troupe.start("web", "serve", "--no-work", "--port", "0")
+    address = (await web.ready()).split()[3]
+    debate_id = await create(here.app, SCENES["duel"])
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        where = f"{address}/api/debates/{debate_id}/events"
+        streams = await asyncio.gather(*(session.get(where) for _ in range(STREAMS)))
+        web.signal(signal.SIGTERM)
+        assert await web.ended() < 2
+        assert web.exit_code == 0
+        assert [await stream.read() for stream in streams] == [b""] * STREAMS
+
+
+async def _is(place: Place, debate_id: str, status: Status) -> bool:
+    return (await place.app.load(debate_id)).record.status is status

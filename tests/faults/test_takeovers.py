@@ -1,0 +1,91 @@
+"""Workers that die, are frozen, or are too many: a debate has one owner, and another soon when that one is lost."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from contests import Contest, contend, freeze
+from losses import HELD, Timing, lose_a_worker
+from moot.model import Status
+from scenes import SCENES, create, finished, told
+from sweeps import SHORT, Place, place
+from troupe import until
+
+WORKERS = 8
+LOOK = 1.0
+"""A worker looks so often for what the dead have left."""
+
+
+@pytest.fixture
+async def here(postgres_url: str, tmp_path: Path) -> AsyncIterator[Place]:
+    async with place(postgres_url, tmp_path, SHORT) as opened:
+        yield opened
+
+
+async def test_what_a_lost_worker_was_running_goes_on_when_its_lease_has_ended(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    timing = Timing(lease=2.3, heartbeat=1.8)
+    async with place(postgres_url, tmp_path, timing.environ) as here:
+        survivals = await lose_a_worker(here, timing)
+    assert [each[:2] for each in survivals] == [(0, 0)] * 8
+    assert max(each.takeover or 0 for each in survivals) < timing.lease + LOOK + 0.7, survivals
+
+
+async def test_a_server_that_was_killed_goes_on_with_everything_at_its_next_start(tmp_path: Path) -> None:
+    async with place(f"sqlite:///{tmp_path}/moot.db", tmp_path, {}) as here:
+        here.server.word_seconds = HELD
+        ids = [await create(here.app, scene) for scene in SCENES.values()]
+        first = here.start("first")
+        await until(lambda: len(here.server.requests) >= len(ids))
+        first.kill()
+        here.server.word_seconds = 0.0
+        second = here.start("second")
+        await second.ready()
+        for debate_id, name in zip(ids, SCENES, strict=True):
+            await until(lambda debate_id=debate_id: finished(here.app, debate_id), 3)  # type: ignore[misc]
+            stored = await here.app.load(debate_id)
+            assert stored.record.run == 2
+            assert told(stored.turns) == here.expected[name]
+
+
+async def test_of_eight_workers_with_a_job_each_one_runs_the_debate(here: Place, postgres_url: str) -> None:
+    for number in range(WORKERS):
+        await here.start(f"worker-{number}", MOOT_LEASE_SECONDS="30", MOOT_HEARTBEAT_SECONDS="10").ready()
+    contests = await contend(here, postgres_url, 10, WORKERS)
+    assert contests == [Contest(runs=1, positions=[0, 1, 2], speakers=1, calls=3)] * 10
+
+
+async def test_a_worker_that_was_frozen_past_its_lease_and_is_woken_writes_nothing(here: Place) -> None:
+    debate_id, owner, heir, turns = await freeze(here)
+    owner.signal(signal.SIGCONT)
+    log = Path(f"{owner.pid}.err")
+    await until(lambda: len(here.server.requests) >= 3)
+    here.server.go_on()
+    await until(lambda: finished(here.app, debate_id))
+    stored = await here.app.load(debate_id)
+    assert stored.turns[:1] == turns
+    assert [turn.run for turn in stored.turns] == [1, 2, 2]
+    assert told(stored.turns) == here.expected["duel"]
+    assert here.server.repeated() == 1
+    assert (owner.alive, heir.alive) == (True, True), log.read_text()
+
+
+async def test_a_woken_worker_that_ends_does_not_take_along_what_another_runs_by_now(here: Place) -> None:
+    debate_id, owner, heir, turns = await freeze(here)
+    owner.signal(signal.SIGCONT)
+    owner.signal(signal.SIGTERM)
+    await owner.ended()
+    assert owner.exit_code == 0
+    heir.kill()
+    here.server.go_on()
+    here.start("last")
+    await until(lambda: finished(here.app, debate_id))
+    stored = await here.app.load(debate_id)
+    assert stored.record.status is Status.FINISHED
+    assert [turn.run for turn in stored.turns] == [1, 3, 3]
+    assert told(stored.turns) == here.expected["duel"]

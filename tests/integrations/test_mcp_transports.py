@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_stage import (
+    PATIENCE,
+    Raw,
+    cast,
+    panel_app,
+    serving,
+    started,
+    use,
+)
+
+from moot.errors import InvalidInput, StoreError
+from moot.integrations.mcp import serve_http
+from moot.model import Status
+from moot.settings import AppSettings
+from moot.store.sqlite import open_sqlite
+from moot.testing import MemoryStore, ScriptedModel, scripted_app
+from moot.web.security import Access
+
+# Over HTTP
+
+
+async def test_only_who_knows_the_token_comes_in() -> None:
+    async with serving(panel_app(), Access(token="s3cret")) as live, aiohttp.ClientSession() as session:
+        async with session.post(live.url, json={}) as refused:
+            assert (refused.status, (await refused.json())["error"]["code"]) == (401, "unauthorized")
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": "Bearer s3cret"}) as http,
+            Client(streamable_http_client(live.url, http_client=http)) as client,
+        ):
+            assert (await use(client, "list_debates"))["debates"] == []
+
+
+async def test_other_names_sites_and_paths_are_refused() -> None:
+    asked: list[tuple[str, dict[str, str], int]] = [
+        ("/mcp", {"Host": "evil.example"}, 421),
+        ("/mcp", {"Origin": "http://evil.example"}, 403),
+        ("/mcp", {"Sec-Fetch-Site": "cross-site"}, 403),
+        ("/", {}, 404),
+        ("/api/debates", {}, 404),
+        ("/docs", {}, 404),
+    ]
+    async with serving(panel_app()) as live, aiohttp.ClientSession() as session:
+        for path, headers, status in asked:
+            url = live.url.removesuffix("/mcp") + path
+            async with session.post(url, json={}, headers=headers) as refused:
+                assert (path, headers, refused.status) == (path, headers, status)
+
+
+async def test_beyond_this_machine_it_wants_a_token() -> None:
+    with pytest.raises(InvalidInput, match=r"listening on 0\.0\.0\.0 lets others in: set MOOT_TOKEN"):
+        await serve_http(AppSettings(), "0.0.0.0", 0)
+
+
+class Away(MemoryStore):
+    async def list(self, **_: Any) -> Any:
+        raise StoreError("the database is away; try again later")
+
+
+async def test_health_says_when_the_database_is_away() -> None:
+    app = scripted_app(ScriptedModel(cast()), Away())
+    async with (
+        serving(app) as live,
+        aiohttp.ClientSession() as session,
+        session.get(live.url.removesuffix("mcp") + "health") as health,
+    ):
+        told = health.status, await health.json()
+    assert told == (503, {"status": "the database is away; try again later"})
+
+
+async def test_a_server_as_a_process_tells_its_health_and_ends_when_asked(tmp_path: Path) -> None:
+    with started("http", tmp_path) as server:
+        assert server.stdout
+        url = (await asyncio.to_thread(server.stdout.readline)).strip()
+        async with aiohttp.ClientSession() as session, session.get(url.removesuffix("mcp") + "health") as health:
+            assert (health.status, (await health.json())["status"]) == (200, "ok")
+        async with Client(url) as client:
+            assert (await use(client, "list_debates"))["debates"] == []
+        server.terminate()
+        assert await asyncio.to_thread(server.wait, PATIENCE) == 0
+
+
+# Over stdio
+
+
+async def test_stdout_carries_the_protocol_alone_and_what_is_left_unfinished_the_next_process_ends(
+    tmp_path: Path,
+) -> None:
+    with started("stdio", tmp_path, words=3) as process:
+        client = Raw(process)
+        debate = client.call("start_debate", format="duel", topic="Cats?", settings={"max_rounds": 1})["debate"]
+        assert process.stderr
+        assert [process.stderr.readline() for _ in range(2)] == ["noise of a library\n", "stuck\n"]
+        assert (process.communicate(timeout=PATIENCE), process.returncode) == (("", ""), 0)
+    store = await open_sqlite(tmp_path / "moot.db")
+    assert (await store.load(debate["id"])).record.status is Status.QUEUED
+    await store.close()
+    with started("stdio", tmp_path) as process:
+        report = Raw(process).call("wait_for_debate", debate_id=debate["id"])
+        assert (report["debate"]["status"], report["speeches"]) == ("finished", 3)
+        process.terminate()  # with stdin open
+        assert process.wait(PATIENCE) == 0
+
+
+def test_without_the_extra_a_message_says_what_to_install() -> None:
+    code = (
+        "import asyncio, sys; sys.modules['mcp'] = None\n"
+        "from moot.errors import InvalidInput; from moot.integrations.mcp import serve_http, serve_stdio\n"
+        "from moot.settings import AppSettings\n"
+        "for serve in (serve_stdio, serve_http):\n"
+        "    try: asyncio.run(serve(AppSettings()))\n"
+        "    except InvalidInput as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.stdout, done.stderr) == ("the MCP server is not installed: pip install 'moot[mcp]'\n" * 2, "")

@@ -1,0 +1,426 @@
+"""Several queues on one Postgres: who runs what, who goes first, what is tried again, and what the dead leave."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import asyncpg
+import pytest
+from at_work import (
+    PATIENCE,
+    Gate,
+    app_with,
+    created,
+    duel_app,
+    followed,
+    record,
+    server_of,
+    status,
+    types,
+    until_heard,
+    working,
+)
+
+from moot.app import App
+from moot.engine import Ending
+from moot.errors import ModelError
+from moot.events import DebateFailed, DebateStopped
+from moot.model import Failure, Said, Status, Turn
+from moot.queue.queue import Load, Queue
+from moot.store import jobs
+from moot.store.operations import Job
+from moot.store.postgres import open_postgres
+from moot.store.sql_store import SqlStore
+from moot.store.store import Store, Stored
+from moot.testing import ScriptedModel
+from stage import Panelists, sensible
+
+ELSEWHERE = "process 1 on another machine"
+DOWN = ModelError("the model is down")
+
+
+@pytest.fixture
+async def open_store(postgres_url: str) -> AsyncIterator[Callable[[], Awaitable[SqlStore]]]:
+    """Opens the database as often as there are processes."""
+    opened: list[SqlStore] = []
+
+    async def open_again() -> SqlStore:
+        opened.append(await open_postgres(postgres_url))
+        return opened[-1]
+
+    yield open_again
+    for store in opened:
+        await store.close()
+
+
+@pytest.fixture
+async def store(open_store: Callable[[], Awaitable[SqlStore]]) -> SqlStore:
+    return await open_store()
+
+
+@pytest.fixture
+async def session(postgres_url: str) -> AsyncIterator[Any]:
+    session = await asyncpg.connect(postgres_url)
+    yield session
+    await session.close()
+
+
+async def until(session: Any, sql: str) -> None:
+    """Wait until it is so in the database."""
+    async with asyncio.timeout(PATIENCE):
+        while not await session.fetchval(sql):
+            pass
+
+
+ALL_FINISHED = "SELECT bool_and(status = 'finished') FROM debates"
+NO_JOBS = "SELECT NOT EXISTS (SELECT FROM moot_pgqueuer)"
+
+
+async def queued(app: App, count: int = 1, **settings: Any) -> list[str]:
+    ids = await created(app, count, **settings)
+    for debate_id in ids:
+        await app.store.enqueue(debate_id)
+    return ids
+
+
+# Together
+
+
+async def test_two_queues_share_the_work_and_each_debate_has_one_owner(
+    open_store: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    gates = Gate(), Gate()
+    first, second = [duel_app(await open_store(), gate) for gate in gates]
+    ids = await queued(first, 6)
+    async with working(first, at_once=2) as here, working(second, at_once=2) as there:
+        await gates[0].reached(2)
+        await gates[1].reached(2)
+        assert await here.load() == await there.load() == Load(4, 2, 2)
+        assert len(await second.store.workers(30)) == 2
+        for gate in gates:
+            await gate.let()
+        for debate_id in ids:
+            await followed(there, debate_id)
+    assert [(await record(first, each)).run for each in ids] == [1] * 6
+    assert [len((await first.load(each)).turns) for each in ids] == [3] * 6
+    assert await second.store.workers(30) == ()
+
+
+async def test_a_queue_without_room_of_its_own_runs_nothing_but_enqueues_and_follows(
+    open_store: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    idle, busy = duel_app(await open_store()), duel_app(await open_store())
+    (debate_id,) = await created(idle, 1)
+    async with working(idle, at_once=0) as here:
+        await here.enqueue(debate_id)
+        assert await here.load() == Load(0, 1, 0)
+        async with working(busy):
+            assert types(await followed(here, debate_id))[-1] == "debate_finished"
+    assert (await record(idle, debate_id)).run == 1
+
+
+async def create_watched(app: App, queue: Queue) -> str:
+    return (await app.create("duel", "Cats?", {"max_rounds": 1}, queued=True, watched=True)).id
+
+
+async def enqueue_watched(app: App, queue: Queue) -> str:
+    (debate_id,) = await created(app, 1)
+    await app.store.enqueue(debate_id, watched=True)
+    return debate_id
+
+
+async def queue_and_follow(app: App, queue: Queue) -> str:
+    (debate_id,) = await queued(app)
+    async with asyncio.timeout(PATIENCE):
+        async with asyncio.TaskGroup() as both:
+            following = both.create_task(anext(queue.follow(debate_id)))
+            session = await asyncpg.connect(server_of(app.store).url)
+            await until(session, f"SELECT watched FROM debates WHERE id = '{debate_id}'")
+            await session.close()
+            following.cancel()
+    return debate_id
+
+
+@pytest.mark.parametrize("watched", [create_watched, enqueue_watched, queue_and_follow])
+async def test_a_debate_somebody_watches_goes_first(
+    store: SqlStore, session: Any, watched: Callable[[App, Queue], Awaitable[str]]
+) -> None:
+    gate = Gate()
+    app = duel_app(store, gate)
+    first, second = await queued(app, 2)
+    async with working(app, at_once=1) as queue:
+        await gate.reached()
+        urgent = await watched(app, queue)
+        await gate.let()
+        await until(session, ALL_FINISHED)
+    turns = [turn for each in (first, urgent, second) for turn in (await app.load(each)).turns]
+    assert turns == sorted(turns, key=lambda turn: turn.started_at)
+    assert len(turns) == 9
+
+
+async def share_is_over(session: Any) -> None:
+    """Two beats of the only worker: after the first it has looked whose share is over."""
+    for _ in range(2):
+        seen = await session.fetchval("SELECT seen_at FROM workers")
+        await until(session, f"SELECT seen_at > {seen!r} FROM workers")
+
+
+async def test_a_long_run_lets_others_go_first_after_its_share(store: SqlStore, session: Any) -> None:
+    gate = Gate()
+    app = duel_app(store, gate, share_seconds=0.01, heartbeat_seconds=0.05)
+    long, short = await queued(app, 2, max_rounds=2)
+    async with working(app, at_once=1):
+        await gate.reached()
+        await share_is_over(session)
+        await gate.let()
+        await until(session, ALL_FINISHED)
+    turns, others = (await app.load(long)).turns, (await app.load(short)).turns
+    assert [turn.run for turn in turns] == [1, 2, 2, 2, 2]
+    assert turns[0].finished_at < others[0].started_at
+    assert others[-1].finished_at < turns[1].started_at
+
+
+async def test_a_run_that_somebody_watches_or_that_keeps_nobody_waiting_goes_on(store: SqlStore, session: Any) -> None:
+    gate = Gate()
+    app = duel_app(store, gate, share_seconds=0.01, heartbeat_seconds=0.05)
+    watched = (await app.create("duel", "Cats?", {"max_rounds": 1}, queued=True, watched=True)).id
+    async with working(app, at_once=1):
+        await gate.reached()
+        await share_is_over(session)
+        (other,) = await queued(app)
+        await share_is_over(session)
+        await gate.let()
+        await until(session, ALL_FINISHED)
+    assert [(await record(app, each)).run for each in (watched, other)] == [1, 1]
+
+
+# Again
+
+
+async def test_a_debate_whose_model_is_down_is_tried_again_and_again_until_it_is_given_up(store: SqlStore) -> None:
+    model = ScriptedModel(sensible, faults=dict.fromkeys(range(2, 100), DOWN))
+    app = app_with(model, store, max_retries=2, retry_seconds=0.01)
+    (debate_id,) = await queued(app)
+    async with working(app) as queue:
+        last = (await followed(queue, debate_id))[-1]
+        assert isinstance(last, DebateFailed)
+        assert last.error == "the model is down"
+    stored = await app.load(debate_id)
+    assert [failure.run for failure in stored.failures] == [1, 2, 3]
+    assert [turn.run for turn in stored.turns] == [1]
+    first, second, third = (failure.at for failure in stored.failures)
+    assert second - first >= 0.01
+    assert third - second >= 0.02
+
+
+async def test_a_model_that_is_back_in_time_loses_nothing_and_readers_see_one_debate(store: SqlStore) -> None:
+    model = ScriptedModel(sensible, faults={2: DOWN, 3: DOWN})
+    app = app_with(model, store, max_retries=2, retry_seconds=0.01)
+    (debate_id,) = await queued(app)
+    async with working(app) as queue:
+        events = await followed(queue, debate_id)
+    assert [kind for kind in types(events) if kind in ("turn_finished", "debate_failed", "debate_finished")] == [
+        *["turn_finished"] * 3,
+        "debate_finished",
+    ]
+    assert [turn.run for turn in (await app.load(debate_id)).turns] == [1, 3, 3]
+
+
+async def test_who_resumes_a_debate_that_was_given_up_has_its_attempts_counted_anew(store: SqlStore) -> None:
+    model = ScriptedModel(sensible, faults=dict.fromkeys(range(1, 4), DOWN))
+    app = app_with(model, store, max_retries=1, retry_seconds=0.01)
+    (debate_id,) = await queued(app)
+    async with working(app) as queue:
+        await followed(queue, debate_id)
+        failed = await record(app, debate_id)
+        assert (failed.status, failed.run) == (Status.FAILED, 2)
+        assert (await queue.enqueue(debate_id)).tries_from == 2
+        assert types(await followed(queue, debate_id, failed.run * 10**9 + 10**9 - 1))[-1] == "debate_finished"
+    assert [turn.run for turn in (await app.load(debate_id)).turns] == [4, 4, 4]
+
+
+# What the dead leave
+
+
+def lost(stored: Stored) -> list[Failure]:
+    return [failure for failure in stored.failures if failure.code == "taken_over"]
+
+
+async def test_a_run_whose_process_died_is_gone_on_with_and_counts_as_an_attempt(store: SqlStore) -> None:
+    app = duel_app(store, lease_seconds=0.2)
+    (debate_id,) = await queued(app)
+    await store.take(debate_id, ELSEWHERE, 0.2)
+    async with working(app) as queue:
+        assert types(await followed(queue, debate_id))[-1] == "debate_finished"
+    stored = await app.load(debate_id)
+    assert [turn.run for turn in stored.turns] == [2, 2, 2]
+    told = f"{ELSEWHERE} was lost in the middle of a run; another has taken over"
+    (failure,) = lost(stored)
+    assert failure == Failure(0, "moot", "run", None, "", "taken_over", told, failure.at, 2)
+
+
+async def test_a_debate_that_kills_every_process_is_given_up(store: SqlStore) -> None:
+    app = duel_app(store, lease_seconds=0.2, max_retries=1)
+    (debate_id,) = await queued(app)
+    for run in (1, 2):
+        await store.take(debate_id, ELSEWHERE, -1)
+        if run == 2:
+            failure = Failure(0, "moot", "run", None, "", "taken_over", "lost once", 1.0, run)
+            await store.add_failure(debate_id, failure)
+    async with working(app) as queue:
+        last = (await followed(queue, debate_id))[-1]
+    assert isinstance(last, DebateFailed)
+    error = f"given up after 2 attempts: {ELSEWHERE} was lost in the middle of a run; another has taken over"
+    assert ((await record(app, debate_id)).status, last.error) == (Status.FAILED, error)
+
+
+async def test_a_run_that_was_taken_over_leaves_its_job_for_when_the_other_owner_dies(
+    store: SqlStore, session: Any
+) -> None:
+    gate = Gate()
+    app = duel_app(store, gate, lease_seconds=0.2, heartbeat_seconds=1000)
+    (debate_id,) = await queued(app)
+    async with working(app) as queue:
+        await gate.reached()
+        await until(session, "SELECT lease_until < moot_now() FROM debates")
+        await store.take(debate_id, ELSEWHERE, 0.2)  # which then dies
+        await gate.let()
+        assert types(await followed(queue, debate_id))[-1] == "debate_finished"
+    stored = await app.load(debate_id)
+    assert [turn.run for turn in stored.turns] == [3, 3, 3]
+    assert [failure.run for failure in lost(stored)] == [3]
+
+
+async def test_what_a_dead_process_was_to_stop_is_stopped(store: SqlStore) -> None:
+    app = duel_app(store, lease_seconds=0.2)
+    (debate_id,) = await queued(app)
+    await store.take(debate_id, ELSEWHERE, 0.2)
+    assert (await app.stop(debate_id)).status is Status.STOPPING
+    async with working(app) as queue:
+        last = (await followed(queue, debate_id))[-1]
+    assert isinstance(last, DebateStopped)
+    assert last.stop_reason == "stopped"
+
+
+class Held:
+    """A store that holds back those who take a debate."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.reached = asyncio.Event()
+
+    async def take(self, *arguments: Any, **more: Any) -> Stored:
+        self.reached.set()
+        await asyncio.Event().wait()
+        return await self._store.take(*arguments, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+async def test_a_run_that_is_interrupted_before_it_has_begun_is_begun_by_the_next(
+    open_store: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    held: Any = Held(await open_store())
+    (debate_id,) = await queued(duel_app(held))
+    async with working(duel_app(held, lease_seconds=1000)):
+        await held.reached.wait()
+    app = duel_app(await open_store(), lease_seconds=1000)
+    async with working(app) as queue:
+        await followed(queue, debate_id)
+    assert (await record(app, debate_id)).run == 1
+
+
+# Jobs that are too many, too late or early
+
+
+async def test_a_job_too_many_does_no_harm(store: SqlStore, session: Any) -> None:
+    gate = Gate()
+    app = duel_app(store, gate, lease_seconds=0.2, heartbeat_seconds=0.05)
+    (debate_id,) = await queued(app)
+    for number in range(5):
+        await jobs.put(session, Job("run", debate_id, f"run {debate_id} more{number}", False, 0.0))
+    await jobs.put(session, Job("run", "DEB-none", "run DEB-none 1", False, 0.0))
+    await jobs.put(session, Job("pause", debate_id, f"pause {debate_id} 1", False, 0.0))
+    async with working(app) as queue:
+        await gate.reached()
+        await until(session, "SELECT count(*) = 5 FROM moot_pgqueuer WHERE status = 'queued' AND attempts > 0")
+        await gate.let()
+        await followed(queue, debate_id)
+        await until(session, NO_JOBS)
+    stored = await app.load(debate_id)
+    assert (stored.record.run, [turn.position for turn in stored.turns], stored.failures) == (1, [0, 1, 2], ())
+
+
+async def test_a_debate_that_comes_back_while_its_last_run_is_just_ending_is_run_again(
+    store: SqlStore, session: Any
+) -> None:
+    gate = Gate()
+    model = ScriptedModel(sensible, faults={1: DOWN}, pace=gate)
+    app = app_with(model, store, retry_seconds=0.01)
+    (debate_id,) = await queued(app)
+    async with working(app) as queue:
+        await gate.reached()
+        async with session.transaction():  # the first job cannot be removed meanwhile
+            await session.execute("SELECT * FROM moot_pgqueuer FOR UPDATE")
+            await gate.let()
+            await until(session, "SELECT max(attempts) > 0 FROM moot_pgqueuer")
+        await followed(queue, debate_id)
+        await until(session, NO_JOBS)
+    assert (await record(app, debate_id)).run == 2
+
+
+async def test_a_debate_that_was_deleted_is_run_when_it_is_restored(store: SqlStore, session: Any) -> None:
+    app = duel_app(store)
+    (debate_id,) = await queued(app)
+    await app.delete(debate_id)
+    async with working(app) as queue:
+        await until(session, NO_JOBS)
+        await app.restore(debate_id)
+        assert types(await followed(queue, debate_id))[-1] == "debate_finished"
+    assert (await record(app, debate_id)).run == 1
+
+
+# People
+
+
+async def test_a_person_who_does_not_answer_in_time_is_noticed_though_no_process_held_the_debate(
+    open_store: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    app = app_with(ScriptedModel(Panelists()), await open_store())
+    settings = {"max_rounds": 1, "checkpoint_timeout_seconds": 0.1}
+    debate_id = (await app.create("panel", "Redis?", settings, queued=True)).id
+    async with working(app) as queue:
+        assert types(await followed(queue, debate_id))[-1] == "waiting"
+    async with working(duel_app(await open_store())) as queue:
+        last = (await followed(queue, debate_id, (await record(app, debate_id)).run * 10**9 + 10**9 - 2))[-1]
+    assert isinstance(last, DebateStopped)
+    assert last.stop_reason == "checkpoint_timeout"
+
+
+async def test_the_time_for_one_question_does_not_end_the_next(store: SqlStore, session: Any) -> None:
+    app = duel_app(store)
+    (debate_id,) = await created(app, 1)
+    await store.take(debate_id, ELSEWHERE, 30)
+    await store.end(debate_id, 1, Ending(Status.WAITING, due_in=0.0))
+    await store.say(debate_id, Said("continue", "", 0))
+    await store.take(debate_id, ELSEWHERE, 30)
+    await store.append(debate_id, Turn(0, "human", "checkpoint", 1, "", run=2))
+    await store.end(debate_id, 2, Ending(Status.WAITING, due_in=1000.0))
+    async with working(app):
+        await until(session, "SELECT count(*) = 1 FROM moot_pgqueuer")
+    assert await status(app, debate_id) is Status.WAITING
+    assert await session.fetchval("SELECT dedupe_key FROM moot_pgqueuer") == f"pause {debate_id} 2"
+
+
+async def test_two_queues_hear_each_other(open_store: Callable[[], Awaitable[SqlStore]]) -> None:
+    gate = Gate()
+    here, there = duel_app(await open_store()), duel_app(await open_store(), gate)
+    (debate_id,) = await created(here, 1)
+    async with working(here, at_once=0) as queue, working(there):
+        await until_heard(server_of(here.store), 2)
+        await queue.enqueue(debate_id)
+        await gate.let()
+        await followed(queue, debate_id)

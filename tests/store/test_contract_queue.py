@@ -1,0 +1,289 @@
+"""What every store promises to a queue: what is queued and when, who may take it, which attempts count, who works."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from moot.engine import Ending
+from moot.errors import Busy, Fenced, MootError, WrongStatus
+from moot.model import Record, Said, Status, Turn
+from moot.store.store import Store, Stored, Unfinished, Worker
+
+NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
+TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
+ANSWER = Said("continue", "", 1)
+"""To the question that comes after `TURN`."""
+
+
+async def taken(store: Store, lease_seconds: float = 30) -> Record:
+    """A debate that is being run and has a turn."""
+    await store.create(NEW)
+    record = (await store.take("DEB-1", "ann", lease_seconds)).record
+    await store.append("DEB-1", TURN)
+    return record
+
+
+async def ended(store: Store, status: Status) -> Record:
+    await taken(store)
+    await store.end("DEB-1", 1, Ending(status, "why", error="what"))
+    return (await store.load("DEB-1")).record
+
+
+def queued(record: Record, tries_from: int) -> Record:
+    """The debate as it stands in the queue: free, and without an ending."""
+    return replace(
+        record,
+        status=Status.QUEUED,
+        stop_reason=None,
+        error=None,
+        finished_at=None,
+        owner=None,
+        lease_until=None,
+        tries_from=tries_from,
+    )
+
+
+# Into the queue
+
+
+async def test_a_debate_that_has_not_begun_is_queued(store: Store) -> None:
+    created = await store.create(NEW)
+    assert await store.enqueue("DEB-1") == queued(created, 0)
+
+
+@pytest.mark.parametrize("status", [Status.STOPPED, Status.FAILED])
+async def test_what_has_stopped_or_failed_is_queued_again_without_its_ending(store: Store, status: Status) -> None:
+    record = await ended(store, status)
+    after = await store.enqueue("DEB-1")
+    assert after == queued(record, tries_from=1)
+    assert (await store.load("DEB-1")).record == after
+
+
+async def test_queueing_twice_has_one_effect(store: Store) -> None:
+    await store.create(NEW)
+    first = await store.enqueue("DEB-1")
+    (before,) = await store.unfinished()
+    assert await store.enqueue("DEB-1") == first
+    (after,) = await store.unfinished()
+    assert after.waiting_since == before.waiting_since
+
+
+async def test_a_running_debate_is_not_queued(store: Store) -> None:
+    running = await taken(store)
+    assert await store.enqueue("DEB-1") == running
+
+
+async def test_a_debate_whose_run_is_over_without_saying_so_is_queued_and_its_attempts_still_count(
+    store: Store,
+) -> None:
+    record = await taken(store, lease_seconds=-1)
+    assert await store.enqueue("DEB-1") == queued(record, tries_from=0)
+
+
+async def test_what_is_finished_or_stopping_is_not_queued_and_the_error_says_why(store: Store) -> None:
+    await ended(store, Status.FINISHED)
+    with pytest.raises(WrongStatus, match="DEB-1 is finished; there is nothing left to run"):
+        await store.enqueue("DEB-1")
+    await store.create(replace(NEW, id="DEB-2"))
+    await store.take("DEB-2", "ann", 30)
+    await store.ask_to_stop("DEB-2")
+    with pytest.raises(WrongStatus, match="DEB-2 is stopping; wait until its step in progress has ended, then resume"):
+        await store.enqueue("DEB-2")
+
+
+@pytest.mark.parametrize("due_in", [None, 1000.0])
+async def test_a_run_hands_its_debate_back_to_the_queue(store: Store, due_in: float | None) -> None:
+    record = await taken(store)
+    await store.end("DEB-1", 1, Ending(Status.QUEUED, "interrupted", error="no answer", due_in=due_in))
+    after = (await store.load("DEB-1")).record
+    assert after == replace(queued(record, 0), stop_reason="interrupted", error="no answer")
+    assert [each.record for each in await store.unfinished()] == [after]
+    assert (await store.take("DEB-1", "bob", 30, only_queued=True)).record.run == 2
+
+
+# What people say
+
+
+async def test_what_waits_is_queued_by_the_answer_to_its_question_and_by_nothing_else(store: Store) -> None:
+    record = await ended(store, Status.WAITING)
+    await store.say("DEB-1", Said("guide", "of one's own accord"))
+    await store.say("DEB-1", Said("continue", "", 0))
+    with pytest.raises(WrongStatus, match="DEB-1 is waiting; it goes on when the person it asks has replied"):
+        await store.enqueue("DEB-1")
+    assert (await store.load("DEB-1")).record == record
+
+    await store.say("DEB-1", ANSWER)
+
+    after = (await store.load("DEB-1")).record
+    assert after == queued(record, tries_from=1)
+    assert await store.enqueue("DEB-1") == after
+
+
+async def test_what_has_stopped_is_queued_by_an_answer(store: Store) -> None:
+    await ended(store, Status.WAITING)
+    stopped = await store.pause("DEB-1")
+    await store.say("DEB-1", ANSWER)
+    assert (await store.load("DEB-1")).record == queued(stopped, tries_from=1)
+
+
+async def test_words_of_one_s_own_accord_queue_nothing(store: Store) -> None:
+    record = await ended(store, Status.STOPPED)
+    await store.say("DEB-1", Said("guide", "Go on"))
+    assert (await store.load("DEB-1")).record == record
+
+
+async def test_a_run_that_is_about_to_wait_is_queued_when_its_answer_is_there(store: Store) -> None:
+    record = await taken(store)
+    await store.say("DEB-1", ANSWER)
+    assert (await store.load("DEB-1")).record == record
+    await store.end("DEB-1", 1, Ending(Status.WAITING, due_in=1000.0))
+    assert (await store.load("DEB-1")).record == queued(record, tries_from=1)
+
+
+async def test_an_answer_is_heard_whichever_comes_first_the_answer_or_the_waiting(store: Store) -> None:
+    async def answered(number: int) -> Status:
+        debate_id = f"DEB-{number}"
+        await store.create(replace(NEW, id=debate_id))
+        await store.take(debate_id, "ann", 30)
+        await asyncio.gather(
+            store.end(debate_id, 1, Ending(Status.WAITING)), store.say(debate_id, Said("continue", "", 0))
+        )
+        return (await store.load(debate_id)).record.status
+
+    assert await asyncio.gather(*map(answered, range(30))) == [Status.QUEUED] * 30
+
+
+# Out of the queue
+
+
+async def test_only_what_is_queued_is_taken_by_a_queue(store: Store) -> None:
+    await store.create(NEW)
+    with pytest.raises(WrongStatus, match="DEB-1 is created, not queued; start or resume it"):
+        await store.take("DEB-1", "ann", 30, only_queued=True)
+    await store.enqueue("DEB-1")
+    assert (await store.take("DEB-1", "ann", 30, only_queued=True)).record.status is Status.RUNNING
+    with pytest.raises(Busy):
+        await store.take("DEB-1", "bob", 30, only_queued=True)
+
+
+@pytest.mark.parametrize("status", [Status.WAITING, Status.STOPPED, Status.FAILED])
+async def test_what_has_left_the_queue_is_not_taken_by_one(store: Store, status: Status) -> None:
+    record = await ended(store, status)
+    with pytest.raises(WrongStatus, match=f"DEB-1 is {status}, not queued; start or resume it"):
+        await store.take("DEB-1", "bob", 30, only_queued=True)
+    assert (await store.load("DEB-1")).record == record
+
+
+async def test_what_a_dead_run_has_left_is_taken_by_a_queue_with_its_turns(store: Store) -> None:
+    record = await taken(store, lease_seconds=-1)
+    after = await store.take("DEB-1", "bob", 30, only_queued=True)
+    assert after == Stored(replace(record, run=2, owner="bob", lease_until=after.record.lease_until), (TURN,))
+    with pytest.raises(Fenced):
+        await store.append("DEB-1", replace(TURN, position=1))
+
+
+async def test_what_a_dead_run_was_to_stop_is_not_taken_by_a_queue(store: Store) -> None:
+    await store.create(NEW)
+    await store.take("DEB-1", "ann", 0.05)
+    await store.ask_to_stop("DEB-1")
+    while (found := (await store.unfinished())[0]).now <= (found.record.lease_until or 0):
+        pass
+    with pytest.raises(WrongStatus, match="DEB-1 is stopping, not queued"):
+        await store.take("DEB-1", "bob", 30, only_queued=True)
+
+
+async def test_a_queued_debate_that_is_stopped_is_not_taken(store: Store) -> None:
+    await store.create(NEW)
+    await store.enqueue("DEB-1")
+    assert (await store.ask_to_stop("DEB-1")).status is Status.STOPPED
+    with pytest.raises(WrongStatus, match="DEB-1 is stopped, not queued"):
+        await store.take("DEB-1", "ann", 30, only_queued=True)
+
+
+async def test_one_of_fifty_runs_of_a_queued_debate_begins(store: Store) -> None:
+    await store.create(NEW)
+    await store.enqueue("DEB-1")
+
+    async def attempt() -> str:
+        try:
+            return f"run {(await store.take('DEB-1', 'ann', 30, only_queued=True)).record.run}"
+        except MootError as error:
+            return error.code
+
+    results = await asyncio.gather(*(attempt() for _ in range(50)))
+    assert sorted(results) == ["busy"] * 49 + ["run 1"]
+
+
+# What there is to do, and who does it
+
+
+async def test_unfinished_debates_come_in_the_order_in_which_they_began_to_wait(store: Store) -> None:
+    for number in range(1, 7):
+        await store.create(replace(NEW, id=f"DEB-{number}"))
+    await store.enqueue("DEB-3")
+    await store.enqueue("DEB-2")
+    await store.take("DEB-4", "ann", 30)
+    await store.end("DEB-4", 1, Ending(Status.WAITING))
+    await store.take("DEB-5", "ann", 30)
+    await store.end("DEB-5", 1, Ending(Status.FINISHED, "completed"))
+    last = await store.create(replace(NEW, id="DEB-7", status=Status.QUEUED))
+
+    found = await store.unfinished()
+
+    assert [(each.record.id, each.record.status) for each in found] == [
+        ("DEB-3", Status.QUEUED),
+        ("DEB-2", Status.QUEUED),
+        ("DEB-4", Status.WAITING),
+        ("DEB-7", Status.QUEUED),
+    ]
+    assert found[3] == Unfinished(last, found[3].waiting_since, found[3].now)
+    assert all(each.now - 60 < (each.waiting_since or 0) <= each.now for each in found)
+
+
+async def test_what_is_running_is_unfinished_too(store: Store) -> None:
+    running = await taken(store)
+    assert [each.record for each in await store.unfinished()] == [running]
+
+
+async def test_debates_are_counted_by_status_without_the_deleted(store: Store) -> None:
+    assert await store.counts() == {}
+    for number in range(2, 6):
+        await store.create(replace(NEW, id=f"DEB-{number}", status=Status.QUEUED if number < 4 else Status.CREATED))
+    await taken(store)
+    await store.delete("DEB-5")
+    assert await store.counts() == {Status.QUEUED: 2, Status.CREATED: 1, Status.RUNNING: 1}
+
+
+async def test_that_somebody_watches_changes_nothing_one_can_read(store: Store) -> None:
+    watched = await store.create(replace(NEW, status=Status.QUEUED), watched=True)
+    assert watched == queued(watched, 0)
+    other = await store.create(replace(NEW, id="DEB-2"))
+    for _ in range(2):
+        await store.watch("DEB-2")
+    assert (await store.load("DEB-2")).record == other
+    assert await store.enqueue("DEB-2", watched=True) == queued(other, 0)
+    await store.watch("DEB-2")
+    await store.watch("x")  # nobody is told of what is not there
+    assert (await store.load("DEB-2")).record == queued(other, 0)
+
+
+async def test_workers_are_listed_while_they_show_that_they_are_alive(store: Store) -> None:
+    first, second = Worker("one", "process 1 on a machine", 4), Worker("two", "process 2 on a machine", 20)
+    assert await store.workers(30) == ()
+    for worker in (first, second, first):
+        await store.note_worker(worker)
+
+    found = await store.workers(30)
+
+    assert found == (
+        first._replace(started_at=found[0].started_at, seen_at=found[0].seen_at),
+        second._replace(started_at=found[1].started_at, seen_at=found[1].seen_at),
+    )
+    assert 1_700_000_000 < found[0].started_at <= found[1].started_at <= found[1].seen_at <= found[0].seen_at
+    assert await store.workers(-1) == ()
+    await store.remove_worker("one")
+    assert await store.workers(30) == (found[1],)
+    await store.remove_worker("one")

@@ -1,0 +1,163 @@
+"""A job and the change of its debate are one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import asyncpg
+import pytest
+
+from moot.engine import Ending
+from moot.errors import StoreError
+from moot.model import Record, Said, Status, Turn
+from moot.store.postgres import open_postgres
+from moot.store.sql_store import SqlStore
+from moot.store.store import Store
+
+NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
+TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
+REFUSE = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no jobs today''; END';
+CREATE TRIGGER refuse BEFORE INSERT ON moot_pgqueuer FOR EACH ROW EXECUTE FUNCTION refuse();
+"""
+
+Session = Any
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[SqlStore]:
+    store = await open_postgres(postgres_url)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def session(postgres_url: str) -> AsyncIterator[Session]:
+    session = await asyncpg.connect(postgres_url)
+    yield session
+    await session.close()
+
+
+async def jobs(session: Session) -> list[tuple[str, str, int, int]]:
+    """Kind, payload, priority, and in how many seconds each is due."""
+    rows = await session.fetch(
+        "SELECT entrypoint, convert_from(payload, 'UTF8') AS payload, priority,"
+        " round(extract(epoch FROM execute_after - created))::int AS due FROM moot_pgqueuer ORDER BY id"
+    )
+    return [(row["entrypoint"], row["payload"].split(" ")[0], row["priority"], row["due"]) for row in rows]
+
+
+async def running(store: Store) -> None:
+    await store.create(NEW)
+    await store.take("DEB-1", "ann", 30)
+    await store.append("DEB-1", TURN)
+
+
+async def waiting(store: Store) -> None:
+    await running(store)
+    await store.end("DEB-1", 1, Ending(Status.WAITING))
+
+
+async def hidden(store: Store) -> None:
+    await store.create(replace(NEW, status=Status.QUEUED))
+    await store.delete("DEB-1")
+
+
+Scene = tuple[Callable[[Store], Awaitable[object]], Callable[[Store], Awaitable[object]]]
+SCENES: dict[str, Scene] = {
+    "enqueue": (lambda store: store.create(NEW), lambda store: store.enqueue("DEB-1")),
+    "say": (waiting, lambda store: store.say("DEB-1", Said("continue", "", 1))),
+    "end queued": (running, lambda store: store.end("DEB-1", 1, Ending(Status.QUEUED))),
+    "end waiting": (running, lambda store: store.end("DEB-1", 1, Ending(Status.WAITING, due_in=9.0))),
+    "restore": (hidden, lambda store: store.restore("DEB-1")),
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_a_debate_whose_job_cannot_be_put_is_unchanged(store: SqlStore, session: Session, name: str) -> None:
+    before, change = SCENES[name]
+    await before(store)
+    rows = [await session.fetch(f"SELECT * FROM {table}") for table in ("debates", "said", "moot_pgqueuer")]
+    await session.execute(REFUSE)
+
+    with pytest.raises(StoreError, match="no jobs today"):
+        await change(store)
+
+    assert [await session.fetch(f"SELECT * FROM {table}") for table in ("debates", "said", "moot_pgqueuer")] == rows
+    await session.execute("DROP TRIGGER refuse ON moot_pgqueuer")
+    await change(store)
+    assert await session.fetch("SELECT * FROM debates") != rows[0]
+
+
+async def test_a_debate_is_not_created_queued_without_its_job(store: SqlStore, session: Session) -> None:
+    await session.execute(REFUSE)
+    with pytest.raises(StoreError, match="no jobs today"):
+        await store.create(replace(NEW, status=Status.QUEUED))
+    assert await store.list(limit=9) == ()
+
+
+async def test_each_time_a_debate_is_queued_there_is_one_job(store: SqlStore, session: Session) -> None:
+    await store.create(replace(NEW, status=Status.QUEUED))
+    for _ in range(3):
+        await store.enqueue("DEB-1")
+    assert await jobs(session) == [("run", "DEB-1", 0, 0)]
+    await store.take("DEB-1", "ann", 30)
+    await store.enqueue("DEB-1")
+    await store.end("DEB-1", 1, Ending(Status.QUEUED, due_in=60.0))
+    assert await jobs(session) == [("run", "DEB-1", 0, 0), ("run", "DEB-1", 0, 60)]
+
+
+async def test_what_only_waits_stops_finishes_or_fails_has_no_job(store: SqlStore, session: Session) -> None:
+    for number, status in enumerate((Status.WAITING, Status.STOPPED, Status.FINISHED, Status.FAILED)):
+        await store.create(replace(NEW, id=f"DEB-{number}"))
+        await store.take(f"DEB-{number}", "ann", 30)
+        await store.end(f"DEB-{number}", 1, Ending(status))
+    await store.say("DEB-0", Said("guide", "Go on"))
+    await store.watch("DEB-0")
+    assert await jobs(session) == []
+
+
+async def test_a_person_who_may_be_late_has_a_job_that_says_which_run_asks(store: SqlStore, session: Session) -> None:
+    await running(store)
+    await store.end("DEB-1", 1, Ending(Status.WAITING, due_in=1800.0))
+    assert await jobs(session) == [("pause", "DEB-1", 0, 1800)]
+    assert await session.fetchval("SELECT payload FROM moot_pgqueuer") == b"DEB-1 1"
+
+
+async def test_an_answer_that_is_there_needs_no_timer(store: SqlStore, session: Session) -> None:
+    await running(store)
+    await store.say("DEB-1", Said("continue", "", 1))
+    await store.end("DEB-1", 1, Ending(Status.WAITING, due_in=1800.0))
+    assert await jobs(session) == [("run", "DEB-1", 0, 0)]
+
+
+async def test_what_somebody_watches_is_urgent_from_then_on(store: SqlStore, session: Session) -> None:
+    await store.create(replace(NEW, status=Status.QUEUED))
+    await store.watch("DEB-1")
+    assert await jobs(session) == [("run", "DEB-1", 10, 0)]
+    await store.create(replace(NEW, id="DEB-2", status=Status.QUEUED), watched=True)
+    await store.create(replace(NEW, id="DEB-3"))
+    await store.enqueue("DEB-3", watched=True)
+    await store.take("DEB-1", "ann", 30)
+    await store.end("DEB-1", 1, Ending(Status.QUEUED, due_in=60.0))
+    assert await jobs(session) == [
+        ("run", "DEB-1", 10, 0),
+        ("run", "DEB-2", 10, 0),
+        ("run", "DEB-3", 10, 0),
+        ("run", "DEB-1", 10, 60),
+    ]
+
+
+async def test_who_answers_is_there_to_see_what_comes_of_it(store: SqlStore, session: Session) -> None:
+    await waiting(store)
+    await store.say("DEB-1", Said("continue", "", 1))
+    assert await jobs(session) == [("run", "DEB-1", 10, 0)]
+
+
+async def test_a_watcher_does_not_hurry_a_retry(store: SqlStore, session: Session) -> None:
+    await running(store)
+    await store.end("DEB-1", 1, Ending(Status.QUEUED, due_in=60.0))
+    await store.watch("DEB-1")
+    assert await jobs(session) == [("run", "DEB-1", 10, 60)]
