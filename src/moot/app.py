@@ -409,6 +409,7 @@ class App:
         if self.settings.workflow is None:
             return replace(made, result="kept in moot; name a file, command or webhook under `workflow` in moot.yaml")
         sent = await deliver(Issue(made.title, made.body), debate_id, self.settings.workflow, self.environ)
+        log.info("workflow delivered" if sent.delivered else "workflow not delivered", extra={"debate": debate_id})
         tried = replace(made, delivered=sent.delivered, attempts=sent.attempts, result=sent.result)
         return await self.store.note_delivery(debate_id, tried)
 

@@ -308,6 +308,18 @@ def upgrade() -> None:
 
 
 @cli.command()
+def mcp(
+    http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP instead of stdin and stdout.")] = False,
+    host: Annotated[str | None, typer.Option(help="Where to listen; beyond this machine only with MOOT_TOKEN.")] = None,
+    port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
+) -> None:
+    """Serve debates as tools to coding assistants and other MCP clients."""
+    from moot import commands
+
+    _run(commands.mcp(http, host, port))
+
+
+@cli.command()
 def models() -> None:
     """Show which models can be reached, and what each seat would use."""
     from moot import commands

@@ -302,14 +302,15 @@ async def stats(as_json: bool) -> Exit:
 async def serve(host: str | None, port: int | None, works: bool) -> Exit:
     from moot.web import server
 
-    def ready(address: str) -> None:
-        _say(Console(), f"moot is at {address} (Ctrl-C ends it)")
-        sys.stdout.flush()
-
     chosen = settings.load()
     _log_as_wanted(chosen)
-    await server.serve(chosen, host, port, ready, works=works)
+    await server.serve(chosen, host, port, _say_ready, works=works)
     return Exit.DONE
+
+
+def _say_ready(address: str) -> None:
+    _say(Console(), f"moot is at {address} (Ctrl-C ends it)")
+    sys.stdout.flush()
 
 
 async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
@@ -352,6 +353,16 @@ async def _beside(app: App, queue: Queue, port: int | None) -> AsyncIterator[str
 
     async with telling(app, queue, port) as address:
         yield f" Metrics are at {address}/metrics."
+
+
+async def mcp(http: bool, host: str | None, port: int | None) -> Exit:
+    from moot.integrations.mcp import serve_http, serve_stdio
+
+    if http:
+        await serve_http(settings.load(), host, port, _say_ready)
+    else:
+        await serve_stdio(settings.load())
+    return Exit.DONE
 
 
 async def upgrade_database() -> Exit:

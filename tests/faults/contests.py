@@ -6,13 +6,13 @@ import signal
 from typing import NamedTuple
 
 import asyncpg
+from scenes import SCENES, TOPIC, Blow, create, finished
+from sweeps import Place
+from troupe import Process, until
 
 from moot.model import Status, Turn
 from moot.store import jobs
 from moot.store.operations import Job
-from scenes import SCENES, TOPIC, Blow, create, finished
-from sweeps import Place
-from troupe import Process, until
 
 DUEL = SCENES["duel"]
 
@@ -42,7 +42,7 @@ async def contend(place: Place, url: str, debates: int, workers: int) -> list[Co
     finally:
         await connection.close()
     for debate_id in ids:
-        await until(lambda debate_id=debate_id: finished(place.app, debate_id))  # type: ignore[misc]
+        await until(lambda debate_id=debate_id: finished(place.app, debate_id))
     return [await _contest(place, *each) for each in zip(ids, topics, strict=True)]
 
 
@@ -65,7 +65,7 @@ class Frozen(NamedTuple):
 async def freeze(place: Place, call: int = 2) -> Frozen:
     """Freeze a worker in its nth call until another has taken over and is in the middle of the same call itself."""
     place.server.forget()
-    owner = place.start("owner", MOOT_GRACE_SECONDS="0")
+    owner = place.start("owner", {"MOOT_GRACE_SECONDS": "0"})
     blow = Blow(call, 3, lambda key: owner.signal(signal.SIGSTOP))
     place.server.strike = blow
     debate_id = await create(place.app, DUEL)

@@ -110,5 +110,4 @@ def _wrap_sqlite(sending: Callable[[str], None]) -> None:
             sending(query)
             return super().execute(query, *arguments)
 
-    sqlite3.connect = functools.partial(sqlite3.connect, factory=Told)
-
+    sqlite3.connect = functools.partial(sqlite3.connect, factory=Told)  # type: ignore[assignment]

@@ -6,11 +6,12 @@ import asyncio
 import time
 from typing import NamedTuple
 
-from moot.attempts import TAKEN_OVER
-from moot.model import Status
 from scenes import SCENES, create, finished
 from sweeps import Place, Survival, lost
 from troupe import until
+
+from moot.attempts import TAKEN_OVER
+from moot.model import Status
 
 CALM = 0.0
 HELD = 0.5
@@ -35,7 +36,7 @@ async def lose_a_worker(place: Place, timing: Timing, debates: int = 8) -> list[
     ids = []
     for name in names:
         ids.append(await create(place.app, SCENES[name]))
-        await asyncio.sleep(timing.heartbeat / debates)  # noqa: ASYNC110 - so that their leases end at different times
+        await asyncio.sleep(timing.heartbeat / debates)  # so that their leases end at different times
     await until(lambda: _all_running(place, ids))
     second = place.start("second")
     await second.ready()
@@ -47,7 +48,7 @@ async def lose_a_worker(place: Place, timing: Timing, debates: int = 8) -> list[
     place.server.word_seconds = CALM
     survivals = []
     for debate_id, name, turns in zip(ids, names, before, strict=True):
-        await until(lambda debate_id=debate_id: finished(place.app, debate_id))  # type: ignore[misc]
+        await until(lambda debate_id=debate_id: finished(place.app, debate_id))
         stored = await place.app.load(debate_id)
         taken = next(failure.at for failure in stored.failures if failure.code == TAKEN_OVER)
         expected = place.expected[name]

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import aiohttp
-
-from moot.errors import StoreError
-from moot.model import Turn
 from scenes import SCENES, create, finished
 from sweeps import Place, lost
 from troupe import Cluster, until
+
+from moot.errors import StoreError
+from moot.model import Turn
 
 WORD_SECONDS = 0.05
 
@@ -52,7 +52,7 @@ async def outage(place: Place, cluster: Cluster, seconds: float) -> Outage:
     going_again = time.monotonic() - back
     place.server.word_seconds = 0.0
     for debate_id in ids:
-        await until(lambda debate_id=debate_id: finished(place.app, debate_id))  # type: ignore[misc]
+        await until(lambda debate_id=debate_id: finished(place.app, debate_id))
     await until(lambda: _says(address, 200))
     health.append(await _health(address))
     after = [(await place.app.load(debate_id)).turns for debate_id in ids]

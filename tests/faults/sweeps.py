@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from failpoints import Failpoint
+from scenes import SCENES, Blow, Model, Scene, create, finished, model, open_app, told, undisturbed
+from troupe import NOTHING, Process, Troupe, until
+
 from moot.app import App
 from moot.attempts import TAKEN_OVER
 from moot.model import Turn
-from scenes import SCENES, Blow, Model, Scene, create, finished, model, open_app, told, undisturbed
-from troupe import Process, Troupe, until
 
 SHORT = {"MOOT_LEASE_SECONDS": "0.2", "MOOT_HEARTBEAT_SECONDS": "0.1", "MOOT_MAX_RETRIES": "1000"}
 """Enough where no two processes are alive at once."""
@@ -59,9 +60,9 @@ class Place:
     """Each process has one of its own."""
     expected: Mapping[str, list[Turn]]
 
-    def start(self, name: str, failpoint: Failpoint | None = None, **environ: str) -> Process:
+    def start(self, name: str, environ: Mapping[str, str] = NOTHING, failpoint: Failpoint | None = None) -> Process:
         machine = name if self.machines else None
-        return self.troupe.start(name, *self.arguments, machine=machine, failpoint=failpoint, **environ)
+        return self.troupe.start(name, *self.arguments, machine=machine, failpoint=failpoint, environ=environ)
 
 
 @asynccontextmanager
@@ -123,8 +124,8 @@ def lost(turns: tuple[Turn, ...], before: tuple[Turn, ...], expected: list[Turn]
 
 def _begin(place: Place, fault: Fault) -> Process:
     if isinstance(fault, Failpoint):
-        return place.start("first", fault, **SILENT)
-    process = place.start("first", **SILENT)
+        return place.start("first", SILENT, fault)
+    process = place.start("first", SILENT)
     place.server.strike = Blow(fault.call, fault.words, lambda key: os.kill(process.pid, signal.SIGKILL))
     return process
 

@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-
 from scenes import SCENES
 from sweeps import Fault, Place, Survival, each_call, each_write, place, sweep
 

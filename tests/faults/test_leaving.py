@@ -10,11 +10,11 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-
-from moot.model import Status
 from scenes import SCENES, create, told
 from sweeps import Place, place
 from troupe import until
+
+from moot.model import Status
 
 STREAMS = 100
 

@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-
-from moot.model import Status
 from outages import Outage, outage
 from scenes import SCENES, TOPIC, Blow, create, finished, told
 from sweeps import place
 from troupe import Cluster, own_postgres, until
+
+from moot.model import Status
 
 LOCKED_SECONDS = 1.0
 ROOM = 24_000

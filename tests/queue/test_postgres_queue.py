@@ -354,6 +354,18 @@ async def test_a_job_too_many_does_no_harm(store: SqlStore, session: Any) -> Non
     assert (stored.record.run, [turn.position for turn in stored.turns], stored.failures) == (1, [0, 1, 2], ())
 
 
+async def test_a_job_that_cannot_be_read_is_left_alone_and_the_others_are_done(store: SqlStore, session: Any) -> None:
+    app = duel_app(store)
+    await session.execute(
+        "INSERT INTO moot_pgqueuer (priority, status, entrypoint, payload) VALUES (99, 'queued', 'run', '\\xff')"
+    )
+    (debate_id,) = await queued(app)
+    async with working(app) as queue:
+        await followed(queue, debate_id)
+        await until(session, "SELECT count(*) = 1 FROM moot_pgqueuer")
+    assert await session.fetchval("SELECT status FROM moot_pgqueuer") == "picked"
+
+
 async def test_a_debate_that_comes_back_while_its_last_run_is_just_ending_is_run_again(
     store: SqlStore, session: Any
 ) -> None:

@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
 """So often a worker looks for what nothing has told it of: what is due by now, and what the dead have left."""
 ASK_SECONDS = 1.0
+SOON_SECONDS = 0.01
+"""After so long a job is looked at again whose debate is still running here; twice as long each next time."""
 FORGET = "DELETE FROM {} WHERE created < now() - interval '7 days'"
 """PgQueuer notes three lines for each run, and forgets none by itself."""
 MINE = "SELECT TRUE FROM {} WHERE id = $1 AND queue_manager_id = $2 FOR UPDATE"
@@ -162,20 +164,25 @@ class PostgresQueue:
         with self._server.asked():
             found = await self._queries.dequeue(free, WORK, self._id, None, stale)
         for job in found:
-            await self._do(job)
+            try:
+                await self._do(job)
+            except StoreError:
+                raise
+            except Exception:  # one job that cannot be read must not end the worker
+                log.exception("job %s is left alone", job.id)
         return len(found) == free
 
     async def _do(self, job: Job) -> None:
+        lease = self._app.settings.lease_seconds
         debate_id, _, mark = (job.payload or b"").decode().partition(" ")
         if job.entrypoint == "pause":
             await self._pause(job, debate_id, mark)
         elif debate_id not in self._runs:
             self._jobs[debate_id] = (job, time.monotonic())
             self._runs.begin(debate_id, self._run(job, debate_id))
-        elif debate_id not in self._jobs:  # its last run is just ending
-            await self._again(job, 0.0)
-        elif self._jobs[debate_id][0].id != job.id:  # else its heartbeat was late, and it is running here
-            await self._again(job, self._app.settings.lease_seconds)
+        elif debate_id not in self._jobs or self._jobs[debate_id][0].id != job.id:
+            # Either the run here is just ending, or this job is one too many.
+            await self._again(job, min(SOON_SECONDS * 2.0 ** min(job.attempts, 20), lease))
 
     async def _run(self, job: Job, debate_id: str) -> None:
         lease = self._app.settings.lease_seconds

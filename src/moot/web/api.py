@@ -11,10 +11,10 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from moot import retelling
 from moot.app import App
-from moot.errors import WrongStatus
 from moot.formats import find
 from moot.llm.addresses import refuse_addresses
 from moot.model import AnyFormat, Record, Status
+from moot.queue import steering
 from moot.queue.queue import Queue
 from moot.web.schemas import (
     ChosenModel,
@@ -170,9 +170,7 @@ async def resume_debate(debate_id: DebateId, server: Serving) -> DebateView:
 @routes.post("/debates/{debate_id}/stop", status_code=202)
 async def stop_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Let the step in progress end, then nothing more; it can be resumed."""
-    record = await server.app.stop(debate_id)
-    if record.status in (Status.FINISHED, Status.FAILED):
-        raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to stop")
+    record = await steering.stop(server.app, debate_id)
     if record.status is Status.STOPPED:
         server.hub.tell_stopped(record)
     return server.view(record)
@@ -181,22 +179,14 @@ async def stop_debate(debate_id: DebateId, server: Serving) -> DebateView:
 @routes.post("/debates/{debate_id}/conclude", status_code=202)
 async def conclude_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Let the step in progress end, then the closing steps."""
-    record = (await server.app.load(debate_id)).record
-    if record.status in (Status.FINISHED, Status.CREATED):
-        raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to conclude")
-    asked = await server.app.question(debate_id)
-    if asked and "end" in asked.actions:
-        return await reply_to_debate(debate_id, Reply(action="end"), server)
-    return server.view(await _go_on(server, await server.app.conclude(debate_id)))
+    return server.view(await steering.conclude(server.app, server.queue, debate_id))
 
 
 @routes.post("/debates/{debate_id}/reply", status_code=202)
 async def reply_to_debate(debate_id: DebateId, body: Reply, server: Serving) -> DebateView:
     """Answer what a debate asks, guide it at any time, or end its rounds."""
-    said = await server.app.reply(debate_id, body.action, body.text, body.position)
-    record = (await server.app.load(debate_id)).record
-    heard_later = said is not None and said.position is None
-    return server.view(record if heard_later else await _go_on(server, record))
+    said = (body.action, body.text, body.position)
+    return server.view(await steering.answer(server.app, server.queue, debate_id, *said))
 
 
 @routes.post("/debates/{debate_id}/rating")
@@ -300,16 +290,6 @@ async def health(server: Serving) -> Health:
     running, queued, workers = await server.queue.load()
     status = "no workers" if queued and not workers else "ok"
     return Health(status=status, version=version("moot"), running=running, queued=queued, workers=workers)
-
-
-async def _go_on(server: Server, record: Record) -> Record:
-    """Run a debate that nothing holds up any more; one that runs, or still waits, is left as it is."""
-    if record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED, Status.FAILED):
-        return record
-    try:
-        return await server.queue.enqueue(record.id)
-    except WrongStatus:
-        return record
 
 
 async def _provider(app: App, name: str) -> ProviderView:

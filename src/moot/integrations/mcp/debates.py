@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from moot.app import App
-from moot.errors import WrongStatus
 from moot.formats import find
 from moot.integrations.mcp.views import DebateReport, debate_report, is_about
 from moot.llm.addresses import refuse_addresses
 from moot.model import Action, Record, Status
+from moot.queue import steering
 from moot.queue.queue import Queue
 from moot.store.store import Place
 
@@ -40,30 +39,16 @@ class Debates:
         return debate_report(stored, find(self.app.formats, stored.record.format))
 
     async def stop(self, debate_id: str) -> None:
-        record = await self.app.stop(debate_id)
-        if record.status in (Status.FINISHED, Status.FAILED):
-            raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to stop")
+        await steering.stop(self.app, debate_id)
 
     async def resume(self, debate_id: str) -> None:
         await self.queue.enqueue(debate_id)
 
     async def conclude(self, debate_id: str) -> None:
-        """Go on to the closing; a debate that waits is answered so, if it takes that for an answer."""
-        record = (await self.app.load(debate_id)).record
-        if record.status in (Status.FINISHED, Status.CREATED):
-            raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to conclude")
-        asked = await self.app.question(debate_id)
-        if asked and "end" in asked.actions:
-            await self.answer(debate_id, "end")
-        else:
-            await self.app.conclude(debate_id)
-            await self._go_on(debate_id)
+        await steering.conclude(self.app, self.queue, debate_id)
 
     async def answer(self, debate_id: str, action: Action, text: str = "", position: int | None = None) -> None:
-        """A person's words; a debate that was waiting for them goes on."""
-        said = await self.app.reply(debate_id, action, text, position)
-        if said is None or said.position is not None:
-            await self._go_on(debate_id)
+        await steering.answer(self.app, self.queue, debate_id, action, text, position)
 
     async def finished(self, words: Sequence[str]) -> AsyncIterator[Record]:
         """Debates with an outcome in which all these words stand, newest first."""
@@ -76,8 +61,3 @@ class Debates:
             if len(page) < PAGE:
                 return
             after = Place(page[-1].created_at, page[-1].id)
-
-    async def _go_on(self, debate_id: str) -> None:
-        """Run a debate that nothing holds up any more; one that still waits, stops or is over is left as it is."""
-        with suppress(WrongStatus):
-            await self.queue.enqueue(debate_id)

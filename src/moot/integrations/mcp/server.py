@@ -14,8 +14,7 @@ from moot.integrations.mcp.debates import Debates
 from moot.integrations.mcp.reading import add_prompts, add_resources
 from moot.integrations.mcp.tools import add_tools
 from moot.integrations.mcp.views import QUOTES
-from moot.queue import postgres_queue
-from moot.queue.embedded import EmbeddedQueue
+from moot.queue import open_queue
 from moot.queue.queue import Queue
 
 INSTRUCTIONS = (
@@ -41,11 +40,6 @@ def build_server(app: App, queue: Queue) -> MCPServer[None]:
     add_resources(server, app)
     add_prompts(server, app)
     return server
-
-
-def open_queue(app: App) -> Queue:
-    """What runs debates here: the queue that processes on a Postgres share, or tasks of this process."""
-    return postgres_queue(app, app.settings.concurrency) or EmbeddedQueue(app)
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from pydantic import Field, JsonValue
 
 from moot.errors import MootError
 from moot.formats import find
+from moot.integrations.mcp import waiting
 from moot.integrations.mcp.debates import Debates
 from moot.integrations.mcp.views import (
     DebateLines,
@@ -23,7 +24,7 @@ from moot.integrations.mcp.views import (
     debate_line,
     past_decision,
 )
-from moot.integrations.mcp.waiting import CallContext, asked_before, wait
+from moot.integrations.mcp.waiting import CallContext
 from moot.model import Action, Status
 from moot.web.schemas import FormatList, format_view, place
 from moot.web.schemas import cursor as cursor_at
@@ -61,9 +62,11 @@ class Tools:
 
         Comes back at once with the debate's id while it runs in the background. Costs model calls.
         """
-        asked = asked_before(context)
+        asked = waiting.asked_before(context)
         debate_id = asked.debate if asked else await self.debates.start(format, topic, settings or {})
-        return await self._wait(context, debate_id) if wait else await self.debates.report(debate_id)
+        if wait:
+            return await waiting.wait(self.debates, context, debate_id, PATIENCE)
+        return await self.debates.report(debate_id)
 
     async def look_at_debate(self, debate_id: DebateId) -> DebateReport:
         """See how a debate stands: status, latest speeches in short, the question it waits with, outcome."""
@@ -76,7 +79,7 @@ class Tools:
 
         Giving up the wait leaves the debate running.
         """
-        return await wait(self.debates, context, debate_id, seconds)
+        return await waiting.wait(self.debates, context, debate_id, seconds)
 
     async def answer_checkpoint(
         self,
@@ -144,9 +147,6 @@ class Tools:
     async def list_formats(self) -> FormatList:
         """List the kinds of debate, each with its seats and the JSON schema of its settings."""
         return FormatList(formats=[format_view(format) for format in self.debates.app.formats.values()])
-
-    async def _wait(self, context: CallContext, debate_id: str) -> DebateReport | InputRequiredResult:
-        return await wait(self.debates, context, debate_id, PATIENCE)
 
 
 def add_tools(server: MCPServer[Any], debates: Debates) -> None:

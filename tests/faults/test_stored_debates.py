@@ -1,0 +1,37 @@
+"""Debates that earlier versions have stored are gone on with as if they had never been left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from store_debates import FOLDER, asked, read
+
+from moot.formats import built_in, load
+from moot.model import AnyFormat
+from moot.replay import Cast
+
+STORED = sorted(FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_a_stored_debate_asks_for_the_same_next_step_wherever_it_was_left(path: Path) -> None:
+    record, turns, steps = read(path)
+    assert asked(record, turns, load()[record.format]) == steps
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
+    record, turns, _ = read(path)
+    format = load()[record.format]
+    cast = Cast(format, format.open(record), turns)
+    while cast.batch:
+        cast.advance(cast.replayed())
+    assert cast.outcome
+    assert cast.outcome.model_dump(mode="json") == record.outcome
+
+
+@pytest.mark.parametrize("format", built_in(), ids=lambda known: known.name)
+def test_there_is_a_stored_debate_of_every_version_so_far(format: AnyFormat) -> None:
+    names = {f"{format.name}-{version}" for version in range(1, format.version + 1)}
+    assert names <= {path.stem for path in STORED}, "python tests/faults/store_debates.py adds what is missing"

@@ -1,0 +1,286 @@
+"""What runs in one process, heard in others: pieces put together, told in order, and heard again when it was lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import pytest
+from at_work import (
+    PATIENCE,
+    Gate,
+    app_with,
+    contents,
+    created,
+    duel_app,
+    followed,
+    reading,
+    server_of,
+    shown,
+    types,
+    until_heard,
+    working,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStarted
+from moot.queue.live import Heard
+from moot.queue.notify import EVENTS, Ear, Teller, messages
+from moot.store.postgres import Server, open_postgres
+from moot.store.sql_store import SqlStore
+from moot.testing import ScriptedModel
+from stage import sensible
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+NOWHERE: Any = None
+"""The server of an ear that is told by hand."""
+
+
+def started(position: int = 0, id: int = 1, title: str = "") -> TurnStarted:
+    return TurnStarted(id, "DEB-1", AT, "debater_a", "argument", 1, position, "m", 1, title)
+
+
+def chunk(text: str, offset: int = 0, id: int = 2, position: int = 0) -> TurnChunk:
+    return TurnChunk(id, "DEB-1", AT, "debater_a", "argument", 1, position, offset, text)
+
+
+def heard_by(ear: Ear, told: list[Event | str], lose: Callable[[int], bool] = lambda number: False) -> list[Any]:
+    """What somebody who follows DEB-1 is told, when some messages get lost."""
+    hear: Callable[[str], None] = ear._callbacks[EVENTS]
+    with ear.listening("DEB-1") as heard:
+        for number, message in enumerate(messages(iter(told))):
+            if not lose(number):
+                hear(message)
+        return _all(heard)
+
+
+def _all(heard: Heard) -> list[Event | None]:
+    return [heard.get_nowait() for _ in range(heard.qsize())]
+
+
+# Messages
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+long_texts = st.builds(lambda text, times: text * times, texts, st.integers(1, 400))
+control = st.text(st.sampled_from('\0\x1b\x85\u2028\u2029\r\n\x0b\x0c\x1c\U0010ffff"\\'), min_size=1, max_size=5000)
+chunks = st.builds(chunk, st.one_of(texts, long_texts, control), st.integers(0, 10**6), st.integers(1, 10**12))
+events = st.one_of(
+    chunks,
+    st.builds(started, title=st.one_of(texts, long_texts, control)),
+    st.builds(lambda topic: DebateStarted(1, "DEB-1", AT, "duel", topic, 1), st.one_of(long_texts, control)),
+    st.just("DEB-1"),
+)
+
+
+@given(st.lists(events, max_size=30))
+def test_no_message_is_too_long_for_postgres(told: list[Event | str]) -> None:
+    for message in messages(iter(told)):
+        assert 0 < len(message.encode()) < 8000
+
+
+@given(st.lists(chunks.filter(lambda event: event.text), max_size=20))
+def test_any_text_is_heard_as_it_was_told(told: list[Event | str]) -> None:
+    assert heard_by(Ear(NOWHERE), told) == told
+
+
+def test_many_little_things_make_one_message_and_what_nobody_follows_is_passed_over() -> None:
+    told: list[Event | str] = [started(), chunk("One "), "DEB-1", "DEB-2", replace(chunk("Two"), debate="DEB-2")]
+    (message,) = messages(iter(told))
+    assert len(message.split("\n")) == 5
+    assert heard_by(Ear(NOWHERE), told) == [started(), chunk("One "), None]
+
+
+def test_what_is_too_long_and_no_text_is_left_to_the_store() -> None:
+    assert list(messages(iter([DebateStarted(1, "DEB-1", AT, "duel", "x" * 9000, 1)]))) == ["DEB-1"]
+
+
+def test_a_message_of_a_newer_moot_is_passed_over() -> None:
+    ear = Ear(NOWHERE)
+    with ear.listening("DEB-1") as heard:
+        for line in ('DEB-1 {"type": "song"}', "DEB-1 not json", 'DEB-1 {"type": "turn_chunk"}', "", "DEB-1"):
+            ear._callbacks[EVENTS](line)
+        assert _all(heard) == [None]
+
+
+LONG = "".join(f"word{number} " for number in range(5000))
+
+
+@given(st.sets(st.integers(0, 10)))
+def test_of_a_long_text_with_lost_parts_nothing_is_heard_in_a_wrong_place(lost: set[int]) -> None:
+    told: list[Event | str] = [started(), chunk(LONG, 0, 2), chunk("the end", len(LONG), 3)]
+    for event in heard_by(Ear(NOWHERE), told, lost.__contains__):
+        if isinstance(event, TurnChunk):
+            assert (LONG + "the end")[event.offset : event.offset + len(event.text)] == event.text
+
+
+# Between processes
+
+
+@pytest.fixture
+async def open_store(postgres_url: str) -> AsyncIterator[Callable[[], Awaitable[SqlStore]]]:
+    """Opens the database as often as there are processes."""
+    opened: list[SqlStore] = []
+
+    async def open_again() -> SqlStore:
+        opened.append(await open_postgres(postgres_url))
+        return opened[-1]
+
+    yield open_again
+    for store in opened:
+        await store.close()
+
+
+@pytest.fixture
+async def server(open_store: Callable[[], Awaitable[SqlStore]]) -> Server:
+    return server_of(await open_store())
+
+
+class Wiretap:
+    """Hears every message that is told on the database."""
+
+    def __init__(self) -> None:
+        self.messages: asyncio.Queue[str] = asyncio.Queue()
+
+    async def next(self) -> str:
+        async with asyncio.timeout(PATIENCE):
+            return await self.messages.get()
+
+
+@asynccontextmanager
+async def wiretap(server: Server) -> AsyncIterator[Wiretap]:
+    tap = Wiretap()
+    connection = await asyncpg.connect(server.url)
+    await connection.add_listener(EVENTS, lambda *payload: tap.messages.put_nowait(str(payload[-1])))
+    yield tap
+    await connection.close()
+
+
+async def test_little_pieces_are_told_together_in_order_under_their_last_id(server: Server) -> None:
+    teller = Teller(server)
+    told: list[Event] = [
+        RoundStarted(1, "DEB-1", AT, 1),
+        started(0, 2),
+        started(1, 3),
+        chunk("One ", 0, 4, position=0),
+        chunk("Uno ", 0, 5, position=1),
+        chunk("two ", 4, 6, position=0),
+        chunk("dos ", 4, 7, position=1),
+        chunk("three", 8, 8, position=0),
+    ]
+    async with wiretap(server) as tap:
+        for event in told:
+            teller.emit(event)
+        message = await tap.next()
+    ear = Ear(server)
+    with ear.listening("DEB-1") as heard:
+        ear._callbacks[EVENTS](message)
+        assert _all(heard) == [*told[:3], chunk("Uno dos ", 0, 7, position=1), chunk("One two three", 0, 8, position=0)]
+
+
+async def test_what_a_turn_said_before_it_began_anew_is_not_joined_to_what_it_says_then(server: Server) -> None:
+    teller, again = Teller(server), replace(started(0, 3), attempt=2)
+    async with wiretap(server) as tap:
+        for event in (started(0, 1), chunk("Wrong", 0, 2), again, chunk("Right", 0, 4)):
+            teller.emit(event)
+        message = await tap.next()
+    ear = Ear(server)
+    with ear.listening("DEB-1") as heard:
+        ear._callbacks[EVENTS](message)
+        assert _all(heard) == [started(0, 1), chunk("Wrong", 0, 2), again, chunk("Right", 0, 4)]
+
+
+async def test_the_text_so_far_is_told_again_to_who_asks(server: Server) -> None:
+    teller = Teller(server)
+    async with wiretap(server) as tap:
+        for event in (started(0, 1), chunk("One ", 0, 2)):
+            teller.emit(event)
+        await tap.next()
+        teller.emit(chunk("two ", 4, 3))
+        await tap.next()
+        teller.tell_again("DEB-1")
+        message = await tap.next()
+        teller.tell_again("DEB-2")
+        teller.tell_to_look("DEB-1")
+        assert await tap.next() == "DEB-1"
+    ear = Ear(server)
+    with ear.listening("DEB-1") as heard:
+        ear._callbacks[EVENTS](message)
+        assert _all(heard) == [started(0, 1), chunk("One two ", 0, 3)]
+
+
+# Whole queues
+
+THE_LONGEST_TURN = " ".join(f"reason{number}\u2028" for number in range(3000))
+
+
+async def test_a_reader_elsewhere_who_joins_in_the_middle_gets_the_text_so_far_and_then_the_rest(
+    open_store: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    gate = Gate()
+    model = ScriptedModel(lambda request: sensible(request) if request.schema else THE_LONGEST_TURN, pace=gate)
+    here, there = duel_app(await open_store()), app_with(model, await open_store())
+    (debate_id,) = await created(here, 1)
+    async with working(here, at_once=0) as queue, working(there):
+        await until_heard(server_of(here.store), 2)
+        await queue.enqueue(debate_id)
+        await gate.let(2000)
+        await gate.reached()
+        async with reading(queue, debate_id) as reader:
+            await reader.until(lambda events: shown(events, 0).split() == THE_LONGEST_TURN.split()[:2000])
+            await gate.let(500)
+            await reader.until(lambda events: shown(events, 0).split() == THE_LONGEST_TURN.split()[:2500])
+            await gate.let()
+            events = await reader.to_the_end()
+    assert types(events)[-1] == "debate_finished"
+    assert contents(events) == {turn.position: turn.content for turn in (await here.load(debate_id)).turns}
+
+
+OTHER_EARS = """
+    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'LISTEN%pgqueuer%' AND pid <> pg_backend_pid()
+"""
+
+
+async def test_a_reader_whose_connection_is_killed_misses_nothing(
+    open_store: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    gate = Gate()
+    here, there = duel_app(await open_store()), duel_app(await open_store(), gate)
+    (debate_id,) = await created(here, 1)
+    async with working(here, at_once=0) as queue, working(there):
+        server = server_of(here.store)
+        await until_heard(server, 2)
+        async with reading(queue, debate_id) as reader:
+            await queue.enqueue(debate_id)
+            await gate.let(2)
+            await reader.until(lambda events: len(shown(events, 0).split()) == 2)
+            assert await server.pool.fetchval(OTHER_EARS) == 2
+            await gate.let(1)  # nobody hears it
+            await gate.reached()
+            await until_heard(server, 2)
+            await gate.let(1)
+            await reader.until(lambda events: len(shown(events, 0).split()) == 4)
+            await gate.let()
+            events = await reader.to_the_end()
+    assert types(events)[-1] == "debate_finished"
+    assert [event.id for event in events] == sorted({event.id for event in events})
+    assert contents(events) == {turn.position: turn.content for turn in (await here.load(debate_id)).turns}
+
+
+async def test_readers_of_twenty_debates_at_once_see_each_to_its_end(
+    open_store: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    here, there = duel_app(await open_store()), duel_app(await open_store())
+    ids = await created(here, 20)
+    async with working(here, at_once=0) as queue, working(there, at_once=20):
+        for debate_id in ids:
+            await queue.enqueue(debate_id)
+        told = await asyncio.gather(*(followed(queue, debate_id) for debate_id in ids))
+    assert [sorted(contents(events)) for events in told] == [[0, 1, 2]] * 20
+    assert {types(events)[-1] for events in told} == {"debate_finished"}
