@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 # The image of server and worker: docker build -t moot .
 
-FROM ghcr.io/astral-sh/uv:python3.13-bookworm AS build
+FROM python:3.13-bookworm AS build
+RUN pip install --no-cache-dir uv
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
 WORKDIR /app
 # First what seldom changes: a change of moot's own code then builds in seconds.

@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-FOLDER = Path(__file__).parent
-sys.path[:0] = [str(FOLDER.parent / "tests"), str(FOLDER.parent / "tests" / "faults")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "faults"))
 
 import aiohttp
 from scenes import Model, Scene, model, open_app, told
@@ -164,7 +164,8 @@ async def judge(app: App, seen: Show, plan: Mapping[str, Scene], expected: Mappi
         seen.lost += sum(turn not in turns for turn in whole)
         seen.doubled += max(0, len(turns) - len(whole))
         lost = [failure for failure in stored.failures if failure.code == TAKEN_OVER]
-        seen.takeovers += [failure.at - seen.killed[owner_of(failure.message)] for failure in lost]
+        owners = [(failure.at, seen.killed.get(owner_of(failure.message))) for failure in lost]
+        seen.takeovers += [at - killed for at, killed in owners if killed]
         seen.in_flight += len(lost) * plan[record.topic].at_once
 
 

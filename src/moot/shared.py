@@ -44,8 +44,8 @@ class Shared:
 
     async def _help_out(self) -> None:
         """Work the queue as soon as nobody else does."""
-        while await self._others():
-            await asyncio.sleep(LOOK_SECONDS)  # noqa: ASYNC110 (nobody here is told when a worker dies)
+        while await self._others():  # noqa: ASYNC110 - nobody is told when a worker dies
+            await asyncio.sleep(LOOK_SECONDS)
         self._say(ALONE)
         own = postgres_queue(self._app, HELP_CONCURRENCY)
         if own is None:

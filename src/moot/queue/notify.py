@@ -113,12 +113,9 @@ def _lines(told: Event | str) -> Iterator[str]:
     if isinstance(told, str):
         yield told
         return
-    if isinstance(told, TurnChunk) and len(told.text) > LONGEST_PART:
-        text = told.text
-        while len(text) > LONGEST_PART:
-            yield f"{told.debate} {PART}{encode(replace(told, text=text[:LONGEST_PART])).decode()}"
-            text = text[LONGEST_PART:]
-        told = replace(told, text=text)
+    while isinstance(told, TurnChunk) and len(told.text) > LONGEST_PART:
+        yield f"{told.debate} {PART}{encode(replace(told, text=told.text[:LONGEST_PART])).decode()}"
+        told = replace(told, offset=told.offset + LONGEST_PART, text=told.text[LONGEST_PART:])
     line = f"{told.debate} {encode(told).decode()}"
     yield line if len(line.encode()) < LONGEST else told.debate
 
@@ -129,7 +126,7 @@ class Ear:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._listeners = Listeners()
-        self._parts: dict[tuple[str, int], str] = {}
+        self._parts: dict[tuple[str, int], TurnChunk] = {}
         self._callbacks: dict[str, Callable[[str], None]] = {EVENTS: self._hear}
 
     def on(self, channel: str, callback: Callable[[str], None]) -> None:
@@ -155,14 +152,17 @@ class Ear:
     async def _listen_on(self, connection: Any) -> None:
         for channel, callback in self._callbacks.items():
             await connection.add_listener(channel, lambda _, pid, name, payload, heard=callback: heard(payload))
+        closed = asyncio.Event()
+        connection.add_termination_listener(lambda _: closed.set())
         self._parts.clear()
         self._listeners.tell_all_to_look()  # there may have been something to hear meanwhile
         while True:
-            await asyncio.sleep(ALIVE_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(closed.wait(), ALIVE_SECONDS)
             await connection.execute("SELECT 1", timeout=ALIVE_SECONDS)
 
     def _hear(self, message: str) -> None:
-        for line in message.splitlines():
+        for line in message.split("\n"):  # no other of the many line ends there are, which may stand in a text
             debate_id, _, body = line.partition(" ")
             if debate_id not in self._listeners:
                 continue
@@ -176,8 +176,15 @@ class Ear:
         event = decode(body.removeprefix(PART))
         if isinstance(event, TurnChunk):
             place = (debate_id, event.position)
-            event = replace(event, text=self._parts.pop(place, "") + event.text)
+            event = _joined(self._parts.pop(place, None), event)
             if body.startswith(PART):
-                self._parts[place] = event.text
+                self._parts[place] = event
                 return
         self._listeners.tell(debate_id, event)
+
+
+def _joined(before: TurnChunk | None, part: TurnChunk) -> TurnChunk:
+    """A part with those before it; where one of them was lost, it stands alone, and its offset tells of the loss."""
+    if before is None or (before.id, before.offset + len(before.text)) != (part.id, part.offset):
+        return part
+    return replace(before, text=before.text + part.text)
