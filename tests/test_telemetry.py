@@ -36,7 +36,6 @@ from moot.telemetry.metrics import MOST_MODELS, OTHER, Metrics
 from moot.telemetry.otel import OtelSpans
 from moot.telemetry.place import here, within
 from moot.telemetry.spans import NoSpans, open_spans, wanted
-from moot.telemetry.telemetry import Telemetry
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from program import COMMAND, run
 from stage import Panelists, sensible
@@ -79,7 +78,7 @@ def faulty(*faults: ModelError, store: MemoryStore | None = None) -> App:
 
 async def played(app: App, format: str = "duel", **settings: Any) -> str:
     made = await app.create(format, TOPIC, {**DUEL, **settings}, queued=True)
-    await app.run_queued(made.id, lambda event: None, max_retries=3)
+    await app.runner.run_queued(made.id, lambda event: None, max_retries=3)
     return made.id
 
 
@@ -186,7 +185,7 @@ async def test_a_debate_that_is_given_up_is_told() -> None:
     app = faulty(*[ModelTimeout("too slow")] * 2)
     debate_id = await played(app)
     with logged() as lines:
-        await app.run_queued(debate_id, lambda event: None, max_retries=0)
+        await app.runner.run_queued(debate_id, lambda event: None, max_retries=0)
     assert events(lines, "level", "code", "run") == [
         (f"{debate_id} is given up after 1 attempts: too slow", "warning", "given_up", 2)
     ]
@@ -205,7 +204,7 @@ async def test_a_run_that_another_takes_over_tells_of_the_one_that_was_lost() ->
     made = await app.create("duel", TOPIC, DUEL, queued=True)
     await app.store.take(made.id, "process 9 on there (room)", 0.0)
     with logged() as lines:
-        await app.run_queued(made.id, lambda event: None)
+        await app.runner.run_queued(made.id, lambda event: None)
     lost = f"{made.id}: process 9 on there was lost in the middle of a run; another has taken over"
     assert events(lines, "code", "run")[0] == (lost, "taken_over", 2)
 
@@ -242,9 +241,9 @@ def samples(metrics: Metrics) -> dict[tuple[str, ...], float]:
 async def test_runs_turns_tokens_and_errors_are_counted() -> None:
     metrics = Metrics()
     app = faulty(ModelTimeout("slow"), ModelTimeout("slow"))
-    app.telemetry = Telemetry(metrics)
+    app.telemetry.metrics = metrics
     debate_id = await played(app)
-    await app.run_queued(debate_id, lambda event: None, max_retries=3)
+    await app.runner.run_queued(debate_id, lambda event: None, max_retries=3)
     turns = (await app.load(debate_id)).turns
     tokens = sum((turn.usage for turn in turns), Usage())
     assert samples(metrics) == {
@@ -280,7 +279,7 @@ class Traced:
     def __init__(self, app: App) -> None:
         self.exporter = InMemorySpanExporter()
         self.app = app
-        app.telemetry = Telemetry(spans=OtelSpans(SimpleSpanProcessor(self.exporter), {}))
+        app.telemetry.spans = OtelSpans(SimpleSpanProcessor(self.exporter), {})
 
     @property
     def spans(self) -> tuple[ReadableSpan, ...]:
@@ -373,7 +372,7 @@ async def test_runs_of_one_debate_are_traces_with_the_same_debate(traced: Callab
     store = MemoryStore()
     first, second = traced(faulty(*[ModelTimeout("slow")] * 2, store=store)), traced(faulty(store=store))
     debate_id = await played(first.app)
-    await second.app.run_queued(debate_id, lambda event: None, max_retries=3)
+    await second.app.runner.run_queued(debate_id, lambda event: None, max_retries=3)
     runs = [trace.about("invoke_workflow duel") for trace in (first, second)]
     assert [(run["moot.debate"], run["moot.run"]) for run in runs] == [(debate_id, 1), (debate_id, 2)]
     assert first.spans[0].context.trace_id != second.spans[0].context.trace_id

@@ -10,20 +10,17 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import orjson
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.attempts import TAKEN_OVER, Retries, attempts, first_missing
-from moot.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
-from moot.errors import Busy, Fenced, InvalidInput, MootError, NotFound, ScriptChanged, StoreError, WrongStatus, faults
+from moot.engine import Ending, Player, TurnStore, Until
+from moot.errors import InvalidInput, MootError, NotFound, ScriptChanged, WrongStatus, faults
 from moot.estimate import Estimate, estimate
-from moot.events import EVENTS_PER_RUN, DebateFailed, Event
+from moot.events import Event
 from moot.export.bundle import Chosen, Manifest
 from moot.export.stats import Stats, stats
 from moot.export.trace import Trace, trace
@@ -34,7 +31,6 @@ from moot.llm.connect import Choice, Models
 from moot.model import (
     Action,
     AnyFormat,
-    Failure,
     Issue,
     Outcome,
     Question,
@@ -48,7 +44,6 @@ from moot.model import (
     Usage,
     Workflow,
 )
-from moot.owner import is_dead, this_process
 from moot.players.answer import clean
 from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
@@ -58,9 +53,9 @@ from moot.readers import Sink
 from moot.replay import next_steps, retold
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
+from moot.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.operations import answered
-from moot.store.patient import Patient
 from moot.store.store import Place, Store, Stored
 from moot.telemetry.spans import open_spans
 from moot.telemetry.telemetry import Telemetry
@@ -105,6 +100,7 @@ class App:
             settings.retrieval.store,
             None if settings.retrieval.embedder == "wordllama" else self._ollama_embedder,
         )
+        self.runner = Runner(settings, store, formats, self._players, self.telemetry)
         self._default_model: Choice | None = None
 
     async def create(
@@ -160,101 +156,7 @@ class App:
 
         Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
         """
-        while True:
-            ending = await self._run(debate_id, sink, until)
-            if ending.status is not Status.WAITING or not await self._answered(debate_id):
-                return ending
-
-    async def run_queued(self, debate_id: str, sink: Sink, max_retries: int = 0) -> Ending:
-        """One run of a queued debate, or of one whose run has died, as a queue wants it.
-
-        When it is cancelled, the debate is queued again; so it is, for later, when a model could not be used, until
-        it has come no further in so many retries.
-        """
-        before = (await self.load(debate_id)).record
-        try:
-            stored = await self._take(debate_id, queued=True)
-        except WrongStatus:
-            if before.status is Status.STOPPING:  # and nobody is left who could do it
-                await self.store.release(debate_id, before.run)
-            raise
-        if before.status is Status.RUNNING:
-            stored = await self.note_loss(stored, before.owner)
-        retries = Retries(max_retries, self.settings.retry_seconds, attempts(stored))
-        if retries.used_up:
-            return await self._give_up(stored, sink)
-        return await self._play(stored, sink, queued=True, retry_in=retries.due_in)
-
-    async def _run(self, debate_id: str, sink: Sink, until: Until | None = None) -> Ending:
-        return await self._play(await self._take(debate_id), sink, until=until)
-
-    async def _play(
-        self,
-        stored: Stored,
-        sink: Sink,
-        *,
-        queued: bool = False,
-        until: Until | None = None,
-        retry_in: RetryIn = lambda error, advanced: None,
-    ) -> Ending:
-        """Play a debate that is taken, for as long as its lease can be prolonged."""
-        record, store = stored.record, Patient(self.store)
-        try:
-            format = known_formats.find(self.formats, record.format)
-        except NotFound as error:
-            await self.store.end(record.id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
-            raise
-        played = partial(
-            run_debate,
-            record,
-            stored.turns,
-            format,
-            store=store,
-            player_for=self._players(format, store),
-            now=self._clock(record),
-            until=until,
-            retry_in=retry_in,
-        )
-        playing = asyncio.create_task(self.telemetry.run(record, sink, lambda heard: played(sink=heard)))
-        beating = asyncio.create_task(self._beat(record.id, record.run))
-        try:
-            await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)
-            return playing.result() if playing.done() else beating.result()
-        except asyncio.CancelledError:
-            await asyncio.shield(self._interrupted(record.id, record.run, playing, queued))
-            raise
-        finally:
-            playing.cancel()
-            beating.cancel()
-            await asyncio.gather(playing, beating, return_exceptions=True)
-
-    def _clock(self, record: Record) -> Callable[[], float]:
-        """The database's clock, as far as it was read when the run began."""
-        ahead = (record.lease_until or time.time()) - self.settings.lease_seconds - time.time()
-        return lambda: time.time() + ahead
-
-    async def note_loss(self, stored: Stored, owner: str | None) -> Stored:
-        """Keep that the run before this one has died."""
-        lost = (owner or "a process").partition(" (")[0]
-        message = f"{lost} was lost in the middle of a run; another has taken over"
-        now, run = self._clock(stored.record)(), stored.record.run
-        log.warning("%s: %s", stored.record.id, message, extra={"code": TAKEN_OVER, "run": run})
-        failure = Failure(first_missing(stored), "moot", "run", None, "", TAKEN_OVER, message, now, run)
-        await self.store.add_failure(stored.record.id, failure)
-        return stored._replace(failures=(*stored.failures, failure))
-
-    async def _give_up(self, stored: Stored, sink: Sink) -> Ending:
-        record = stored.record
-        last = stored.failures[-1].message
-        ending = Ending(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
-        log.warning("%s is %s", record.id, ending.error, extra={"code": "given_up", "run": record.run})
-        await self.store.end(record.id, record.run, ending)
-        sink(
-            DebateFailed(
-                record.run * EVENTS_PER_RUN + 1, record.id, datetime.now(UTC), "given_up", ending.error or "", None
-            )
-        )
-        return ending
+        return await self.runner.run(debate_id, sink, until)
 
     async def stream(self, debate_id: str) -> AsyncGenerator[Event, None]:
         """Run a debate and yield its events as they happen; closing the generator interrupts the run."""
@@ -492,43 +394,6 @@ class App:
         }
         observed = {name: self.telemetry.player(player) for name, player in players.items()}
         return lambda seat: observed[format.seat(seat).player]
-
-    async def _take(self, debate_id: str, queued: bool = False) -> Stored:
-        """Own the debate; what a dead process of this machine still holds is free at once."""
-        lease = self.settings.lease_seconds
-        try:
-            return await self.store.take(debate_id, this_process(), lease, only_queued=queued)
-        except Busy:
-            record = (await self.store.load(debate_id)).record
-            if not record.owner or not is_dead(record.owner) or not await self.store.release(debate_id, record.run):
-                raise
-            return await self.store.take(debate_id, this_process(), lease)
-
-    async def _answered(self, debate_id: str) -> bool:
-        """Whether the answer came while the debate was about to wait for it."""
-        turns = (await self.load(debate_id)).turns
-        return any(said.position == len(turns) for said in await self.store.said(debate_id))
-
-    async def _beat(self, debate_id: str, run: int) -> NoReturn:
-        """Prolong the lease of a run for as long as it is the current one; raises Fenced when it is not."""
-        while True:
-            await asyncio.sleep(self.settings.heartbeat_seconds)
-            try:
-                await self.store.heartbeat(debate_id, run, self.settings.lease_seconds)
-            except StoreError as error:
-                log.warning("%s: no heartbeat, trying again: %s", debate_id, error)
-
-    async def _interrupted(self, debate_id: str, run: int, playing: asyncio.Task[Ending], queued: bool) -> None:
-        """Leave a debate that this process gives up as stopped, so that anyone can resume it at once.
-
-        What came from a queue goes back to it, unless it was to stop anyway.
-        """
-        playing.cancel()
-        await asyncio.gather(playing, return_exceptions=True)
-        asked_to_stop = (await self.load(debate_id)).record.status is Status.STOPPING
-        left = Status.QUEUED if queued and not asked_to_stop else Status.STOPPED
-        with suppress(Fenced):
-            await self.store.end(debate_id, run, Ending(left, "stopped" if asked_to_stop else "interrupted"))
 
 
 @asynccontextmanager

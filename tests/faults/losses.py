@@ -11,9 +11,8 @@ from sweeps import Place, Survival, lost
 from troupe import until
 
 from moot.attempts import TAKEN_OVER
-from moot.model import Status
+from moot.model import Status, Turn
 
-CALM = 0.0
 HELD = 0.5
 """Seconds for a word of a reply, of which each has some ten: nothing ends meanwhile."""
 
@@ -27,16 +26,14 @@ class Timing(NamedTuple):
         return {"MOOT_LEASE_SECONDS": str(self.lease), "MOOT_HEARTBEAT_SECONDS": str(self.heartbeat)}
 
 
-async def lose_a_worker(place: Place, timing: Timing, debates: int = 8) -> list[Survival]:
-    """Kill a worker that runs so many debates, begun at different times; what became of each."""
-    place.server.forget()
+async def lose_a_worker(place: Place, timing: Timing) -> list[Survival]:
+    """Kill a worker that runs a debate of each format, begun at different times; what became of each."""
     place.server.word_seconds = HELD
-    names = [list(SCENES)[number % len(SCENES)] for number in range(debates)]
     first = place.start("first")
     ids = []
-    for name in names:
-        ids.append(await create(place.app, SCENES[name]))
-        await asyncio.sleep(timing.heartbeat / debates)  # so that their leases end at different times
+    for scene in SCENES.values():
+        ids.append(await create(place.app, scene))
+        await asyncio.sleep(timing.heartbeat / len(SCENES))  # so that their leases end at different times
     await until(lambda: _all_running(place, ids))
     second = place.start("second")
     await second.ready()
@@ -45,19 +42,16 @@ async def lose_a_worker(place: Place, timing: Timing, debates: int = 8) -> list[
     first.kill()
     at = time.time()
     await until(lambda: _all_taken(place, ids), 3 * timing.lease + 30)
-    place.server.word_seconds = CALM
-    survivals = []
-    for debate_id, name, turns in zip(ids, names, before, strict=True):
-        await until(lambda debate_id=debate_id: finished(place.app, debate_id))
-        stored = await place.app.load(debate_id)
-        taken = next(failure.at for failure in stored.failures if failure.code == TAKEN_OVER)
-        expected = place.expected[name]
-        survivals.append(
-            Survival(lost(stored.turns, turns, expected), len(stored.turns) - len(expected), 0, taken - at)
-        )
-    for process in (first, second):
-        place.troupe.dismiss(process)
-    return survivals
+    place.server.word_seconds = 0.0
+    return [await _survival(place, *each, at) for each in zip(SCENES, ids, before, strict=True)]
+
+
+async def _survival(place: Place, name: str, debate_id: str, before: tuple[Turn, ...], at: float) -> Survival:
+    await until(lambda: finished(place.app, debate_id))
+    stored, expected = await place.app.load(debate_id), place.expected[name]
+    taken = next(failure.at for failure in stored.failures if failure.code == TAKEN_OVER)
+    repeated = place.server.repeated()
+    return Survival(lost(stored.turns, before, expected), len(stored.turns) - len(expected), repeated, taken - at)
 
 
 async def _all_running(place: Place, ids: list[str]) -> bool:

@@ -96,7 +96,10 @@ async def survive(place: Place, scene: Scene, fault: Fault) -> Survival | None:
     debate_id = await create(place.app, scene)
     first = _begin(place, fault)
     await until(lambda: _over(place.app, debate_id, first))
-    died, at = not first.alive, time.time()
+    if first.alive:
+        first.signal(signal.SIGTERM)
+        await first.ended()
+    died, at = first.exit_code == -signal.SIGKILL, time.time()
     place.troupe.dismiss(first)
     place.server.strike = lambda key, word: None
     if not died:

@@ -9,7 +9,7 @@ import signal
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,7 +56,8 @@ class Process:
         return self._process.exitcode
 
     def signal(self, number: signal.Signals) -> None:
-        os.kill(self.pid, number)
+        with suppress(ProcessLookupError):  # it may be about to die by itself
+            os.kill(self.pid, number)
 
     def kill(self) -> None:
         self._process.kill()

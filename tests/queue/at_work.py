@@ -107,7 +107,7 @@ def server_of(store: Store) -> Server:
     return store.database
 
 
-LISTENING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%pgqueuer%'"
+LISTENING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_notify%unnest($2::text[]) AS debate_id%'"
 
 
 async def until_heard(server: Server, ears: int) -> None:

@@ -20,7 +20,6 @@ from moot.queue.queue import Backlog, Load
 from moot.store.postgres import Server, open_postgres
 from moot.store.store import Worker
 from moot.telemetry.metrics import Metrics
-from moot.telemetry.telemetry import Telemetry
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from moot.web.beside import telling
 from moot.web.security import Access
@@ -45,7 +44,7 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
 
 def measured_app(store: MemoryStore | None = None, pace: Gate | None = None) -> App:
     app = simple_app(store, pace)
-    app.telemetry = Telemetry(Metrics())
+    app.telemetry.metrics = Metrics()
     return app
 
 
@@ -144,7 +143,7 @@ async def shared(postgres_url: str) -> AsyncIterator[tuple[App, PostgresQueue]]:
     """A server's app, and its queue that works nothing itself."""
     store = await open_postgres(postgres_url)
     app = scripted_app(ScriptedModel(sensible), store)
-    app.telemetry = Telemetry(Metrics())
+    app.telemetry.metrics = Metrics()
     assert isinstance(store.database, Server)
     yield app, PostgresQueue(app, store.database)
     await app.close()

@@ -114,7 +114,7 @@ class EmbeddedQueue:
 
     async def _run(self, debate_id: str) -> None:
         try:
-            ending = await self._app.run_queued(debate_id, self._hear)
+            ending = await self._app.runner.run_queued(debate_id, self._hear)
             if ending.status is Status.WAITING:
                 await self._wait_for_person(debate_id, 0.0)
             elif ending.status is Status.FAILED:

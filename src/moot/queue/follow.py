@@ -35,8 +35,15 @@ async def follow(
     """
     place = _Place(after)
     event: Event | None = None
+    behind = True
     while True:
-        news = place.passed(event) if event else place.unseen(await _stored(app, debate_id))
+        news: list[Event] = []
+        if behind or event is None or isinstance(event, DebateStarted):  # what the run before has told may be lost
+            stored = await _stored(app, debate_id)
+            behind = stored is None
+            news += place.unseen(stored or [])
+        if event and not behind:  # else it would go before what is stored
+            news += place.passed(event)
         for each in news:
             yield each
             if isinstance(each, Terminal) and not (through_waits and isinstance(each, Waiting)):
@@ -54,11 +61,11 @@ async def _next(heard: Heard) -> Event | None:
         return None
 
 
-async def _stored(app: App, debate_id: str) -> list[Event]:
+async def _stored(app: App, debate_id: str) -> list[Event] | None:
     try:
         stored = await app.load(debate_id)
     except StoreError:  # it is away; what happens meanwhile will be there when it is back
-        return []
+        return None
     events = told(stored, find(app.formats, stored.record.format))
     return sorted(events, key=lambda event: event.id)  # turns played side by side end in any order
 
@@ -85,6 +92,8 @@ class _Place:
             known = self._lengths.get(event.position)
             if known is None or event.offset > known:
                 self.lost = event.id > self._last
+                return
+            if event.id <= self._last:  # while another speaks; it comes with what this one says next
                 return
             event = replace(event, offset=known, text=event.text[known - event.offset :])
             if not event.text:

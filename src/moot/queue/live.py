@@ -30,6 +30,9 @@ class Listeners:
     def __contains__(self, debate_id: str) -> bool:
         return debate_id in self._heard
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._heard)
+
     def tell(self, debate_id: str, event: Event | None) -> None:
         for heard in self._heard.get(debate_id, ()):
             heard.put_nowait(event)

@@ -43,6 +43,8 @@ class Teller:
         self._server = server
         self._live = Live()
         self._told: list[Event | str] = []
+        self._untold: set[str] = set()
+        """The debates of which something could not be told."""
         self._open: dict[tuple[str, int], int] = {}
         """Where in `_told` the latest chunk of a turn is, to which the next is joined."""
         self._sending: asyncio.Task[None] | None = None
@@ -80,7 +82,8 @@ class Teller:
 
     async def _send(self) -> None:
         await asyncio.sleep(TICK_SECONDS)
-        told, self._told = self._told, []
+        told, self._told = [*self._untold, *self._told], []
+        self._untold.clear()
         self._open.clear()
         self._sending = None
         try:
@@ -92,6 +95,7 @@ class Teller:
                 )
         except StoreError as error:
             log.debug("nobody was told: %s", error)
+            self._untold.update(each if isinstance(each, str) else each.debate for each in told if each)
 
 
 def messages(told: Iterator[Event | str]) -> Iterator[str]:
@@ -150,12 +154,16 @@ class Ear:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _listen_on(self, connection: Any) -> None:
-        for channel, callback in self._callbacks.items():
+        for channel, callback in reversed(self._callbacks.items()):
             await connection.add_listener(channel, lambda _, pid, name, payload, heard=callback: heard(payload))
+        # Who follows looks before it hears: the channel of the events came last, and nothing was awaited since.
+        self._parts.clear()
+        self._listeners.tell_all_to_look()
         closed = asyncio.Event()
         connection.add_termination_listener(lambda _: closed.set())
-        self._parts.clear()
-        self._listeners.tell_all_to_look()  # there may have been something to hear meanwhile
+        await connection.execute(
+            "SELECT pg_notify($1, debate_id) FROM unnest($2::text[]) AS debate_id", ASKS, list(self._listeners)
+        )
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(closed.wait(), ALIVE_SECONDS)

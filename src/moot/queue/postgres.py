@@ -187,7 +187,7 @@ class PostgresQueue:
     async def _run(self, job: Job, debate_id: str) -> None:
         lease = self._app.settings.lease_seconds
         try:
-            await self._app.run_queued(debate_id, self._hear, self._app.settings.max_retries)
+            await self._app.runner.run_queued(debate_id, self._hear, self._app.settings.max_retries)
         except asyncio.CancelledError:
             log.info("%s is left to others", debate_id)
             if debate_id not in self._begun:  # so nobody has handed it back
@@ -284,7 +284,7 @@ class PostgresQueue:
         for debate_id, run, owner in await self._app.store.running():
             if owner and is_dead(owner) and await self._app.store.release(debate_id, run):
                 with suppress(WrongStatus, Fenced, NotFound):  # it was to stop, and has
-                    await self._app.note_loss(await self._app.load(debate_id), owner)
+                    await self._app.runner.note_loss(await self._app.load(debate_id), owner)
                     await self._app.store.enqueue(debate_id)
 
     async def _share(self) -> None:

@@ -32,7 +32,7 @@ Connect: TypeAlias = Callable[[str], Awaitable[Connection]]
 class Telemetry:
     def __init__(self, metrics: Metrics | None = None, spans: Spans | None = None) -> None:
         self.metrics = metrics
-        self._spans = spans or NoSpans()
+        self.spans = spans or NoSpans()
 
     async def run(self, record: Record, sink: Sink, play: Callable[[Sink], Awaitable[Ending]]) -> Ending:
         """Observe a run of a debate; `play` is given the sink to tell its events to."""
@@ -44,7 +44,7 @@ class Telemetry:
         began = time.monotonic()
         with (
             within(debate=record.id, run=record.run, format=record.format),
-            self._spans.span(f"invoke_workflow {record.format}", about) as span,
+            self.spans.span(f"invoke_workflow {record.format}", about) as span,
         ):
             log.info("run started")
             try:
@@ -58,7 +58,7 @@ class Telemetry:
 
     def player(self, player: Player) -> Player:
         """A player whose steps are observed."""
-        return _Observed(player, self._spans)
+        return _Observed(player, self.spans)
 
     def connect(self, connect: Connect) -> Connect:
         """Connections whose calls are observed."""
@@ -70,11 +70,11 @@ class Telemetry:
         return observed
 
     async def close(self) -> None:
-        await self._spans.close()
+        await self.spans.close()
 
     async def call(self, client: Client, provider: str, request: Request, on_text: Callable[[str], None]) -> Completion:
         began = time.monotonic()
-        with self._spans.span(f"chat {request.model}", _of_call(provider, request), calls=True) as span:
+        with self.spans.span(f"chat {request.model}", _of_call(provider, request), calls=True) as span:
             try:
                 completion = await client.complete(request, on_text)
             except ModelError as error:

@@ -1,0 +1,180 @@
+"""Runs debates in this process: takes them, holds their lease, and leaves them so that others can go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import NoReturn, TypeAlias
+
+from moot.attempts import TAKEN_OVER, Retries, attempts, first_missing
+from moot.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
+from moot.errors import Busy, Fenced, NotFound, StoreError, WrongStatus
+from moot.events import EVENTS_PER_RUN, DebateFailed
+from moot.formats import find
+from moot.model import AnyFormat, Failure, Record, Status
+from moot.owner import is_dead, this_process
+from moot.readers import Sink
+from moot.settings import AppSettings
+from moot.store.patient import Patient
+from moot.store.store import Store, Stored
+from moot.telemetry.telemetry import Telemetry
+
+log = logging.getLogger(__name__)
+
+PlayersOf: TypeAlias = Callable[[AnyFormat, TurnStore], Callable[[str], Player]]
+
+
+class Runner:
+    def __init__(
+        self,
+        settings: AppSettings,
+        store: Store,
+        formats: Mapping[str, AnyFormat],
+        players_of: PlayersOf,
+        telemetry: Telemetry,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._formats = formats
+        self._players_of = players_of
+        self._telemetry = telemetry
+
+    async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> Ending:
+        """Run a debate in this process until it is finished, waiting, stopped or failed.
+
+        Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
+        """
+        while True:
+            ending = await self._play(await self._take(debate_id), sink, until=until)
+            if ending.status is not Status.WAITING or not await self._answered(debate_id):
+                return ending
+
+    async def run_queued(self, debate_id: str, sink: Sink, max_retries: int = 0) -> Ending:
+        """One run of a queued debate, or of one whose run has died, as a queue wants it.
+
+        When it is cancelled, the debate is queued again; so it is, for later, when a model could not be used, until
+        it has come no further in so many retries.
+        """
+        before = (await self._store.load(debate_id)).record
+        try:
+            stored = await self._take(debate_id, queued=True)
+        except WrongStatus:
+            if before.status is Status.STOPPING:  # and nobody is left who could do it
+                await self._store.release(debate_id, before.run)
+            raise
+        if before.status is Status.RUNNING:
+            stored = await self.note_loss(stored, before.owner)
+        retries = Retries(max_retries, self._settings.retry_seconds, attempts(stored))
+        if retries.used_up:
+            return await self._give_up(stored, sink)
+        return await self._play(stored, sink, queued=True, retry_in=retries.due_in)
+
+    async def _play(
+        self,
+        stored: Stored,
+        sink: Sink,
+        *,
+        queued: bool = False,
+        until: Until | None = None,
+        retry_in: RetryIn = lambda error, advanced: None,
+    ) -> Ending:
+        """Play a debate that is taken, for as long as its lease can be prolonged."""
+        record, store = stored.record, Patient(self._store)
+        try:
+            format = find(self._formats, record.format)
+        except NotFound as error:
+            await self._store.end(record.id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
+            raise
+        played = partial(
+            run_debate,
+            record,
+            stored.turns,
+            format,
+            store=store,
+            player_for=self._players_of(format, store),
+            now=self._clock(record),
+            until=until,
+            retry_in=retry_in,
+        )
+        playing = asyncio.create_task(self._telemetry.run(record, sink, lambda heard: played(sink=heard)))
+        beating = asyncio.create_task(self._beat(record.id, record.run))
+        try:
+            await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)
+            return playing.result() if playing.done() else beating.result()
+        except asyncio.CancelledError:
+            await asyncio.shield(self._interrupted(record.id, record.run, playing, queued))
+            raise
+        finally:
+            playing.cancel()
+            beating.cancel()
+            await asyncio.gather(playing, beating, return_exceptions=True)
+
+    def _clock(self, record: Record) -> Callable[[], float]:
+        """The database's clock, as far as it was read when the run began."""
+        ahead = (record.lease_until or time.time()) - self._settings.lease_seconds - time.time()
+        return lambda: time.time() + ahead
+
+    async def note_loss(self, stored: Stored, owner: str | None) -> Stored:
+        """Keep that the run before this one has died."""
+        lost = (owner or "a process").partition(" (")[0]
+        message = f"{lost} was lost in the middle of a run; another has taken over"
+        now, run = self._clock(stored.record)(), stored.record.run
+        log.warning("%s: %s", stored.record.id, message, extra={"code": TAKEN_OVER, "run": run})
+        failure = Failure(first_missing(stored), "moot", "run", None, "", TAKEN_OVER, message, now, run)
+        await self._store.add_failure(stored.record.id, failure)
+        return stored._replace(failures=(*stored.failures, failure))
+
+    async def _give_up(self, stored: Stored, sink: Sink) -> Ending:
+        record = stored.record
+        last = stored.failures[-1].message
+        ending = Ending(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
+        log.warning("%s is %s", record.id, ending.error, extra={"code": "given_up", "run": record.run})
+        await self._store.end(record.id, record.run, ending)
+        sink(
+            DebateFailed(
+                record.run * EVENTS_PER_RUN + 1, record.id, datetime.now(UTC), "given_up", ending.error or "", None
+            )
+        )
+        return ending
+
+    async def _take(self, debate_id: str, queued: bool = False) -> Stored:
+        """Own the debate; what a dead process of this machine still holds is free at once."""
+        lease = self._settings.lease_seconds
+        try:
+            return await self._store.take(debate_id, this_process(), lease, only_queued=queued)
+        except Busy:
+            record = (await self._store.load(debate_id)).record
+            if not record.owner or not is_dead(record.owner) or not await self._store.release(debate_id, record.run):
+                raise
+            return await self._store.take(debate_id, this_process(), lease)
+
+    async def _answered(self, debate_id: str) -> bool:
+        """Whether the answer came while the debate was about to wait for it."""
+        turns = (await self._store.load(debate_id)).turns
+        return any(said.position == len(turns) for said in await self._store.said(debate_id))
+
+    async def _beat(self, debate_id: str, run: int) -> NoReturn:
+        """Prolong the lease of a run for as long as it is the current one; raises Fenced when it is not."""
+        while True:
+            await asyncio.sleep(self._settings.heartbeat_seconds)
+            try:
+                await self._store.heartbeat(debate_id, run, self._settings.lease_seconds)
+            except StoreError as error:
+                log.warning("%s: no heartbeat, trying again: %s", debate_id, error)
+
+    async def _interrupted(self, debate_id: str, run: int, playing: asyncio.Task[Ending], queued: bool) -> None:
+        """Leave a debate that this process gives up as stopped, so that anyone can resume it at once.
+
+        What came from a queue goes back to it, unless it was to stop anyway.
+        """
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+        asked_to_stop = (await self._store.load(debate_id)).record.status is Status.STOPPING
+        left = Status.QUEUED if queued and not asked_to_stop else Status.STOPPED
+        with suppress(Fenced):
+            await self._store.end(debate_id, run, Ending(left, "stopped" if asked_to_stop else "interrupted"))

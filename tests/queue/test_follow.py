@@ -1,0 +1,168 @@
+"""A debate followed over a way on which anything may get lost: what a reader gets is whole, in order, and told once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from at_work import app_with, contents, created, duel_app, shown, types
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.app import App
+from moot.errors import NotFound, StoreError
+from moot.events import DebateFinished, Event, TurnChunk, TurnFinished, TurnStarted
+from moot.model import Status
+from moot.queue.follow import follow
+from moot.queue.live import Live
+from moot.store.store import Stored
+from moot.testing import ScriptedModel
+from stage import Panelists
+
+
+class Way:
+    """A run that is told event by event: some get lost, and what is stored is seen as far as the run has come."""
+
+    def __init__(self, stored: Stored, events: list[Event], lost: Callable[[int], bool], late: int = 0) -> None:
+        self._stored = stored
+        self._events = deque(enumerate(events))
+        self._lost = lost
+        self._late = late
+        self._answers: deque[tuple[int, Event]] = deque()
+        self._live = Live()
+        self._turns = 0
+        self._ended = False
+        self.asked = 0
+        self.formats: Any = None
+
+    async def load(self, debate_id: str) -> Stored:
+        if self._ended:
+            return self._stored
+        running = replace(self._stored.record, status=Status.RUNNING, outcome=None, finished_at=None)
+        return Stored(running, self._stored.turns[: self._turns])
+
+    async def ask(self) -> None:
+        """The answer comes some events later."""
+        self.asked += 1
+        due = len(self._events) - self._late
+        self._answers.extend((due, event) for event in self._live.so_far(self._stored.record.id))
+
+    async def get(self) -> Event | None:
+        while True:
+            if self._answers and self._answers[0][0] >= len(self._events):
+                return self._answers.popleft()[1]
+            if not self._events:
+                return None
+            number, event = self._events.popleft()
+            self._live.emit(event)
+            if isinstance(event, TurnFinished):
+                self._turns += 1
+            self._ended = isinstance(event, DebateFinished)
+            if not self._lost(number):
+                return None if isinstance(event, TurnFinished | DebateFinished) else event
+
+
+async def follow_on(way: Way, app: App, after: int = 0) -> list[Event]:
+    way.formats = app.formats
+    road: Any = way
+    return [event async for event in follow(road, way._stored.record.id, road, after, ask=way.ask)]
+
+
+async def panel() -> tuple[App, Stored, list[Event]]:
+    """A finished panel, in which two speak at once, and the events it was told with."""
+    app = app_with(ScriptedModel(Panelists(), pace=lambda: asyncio.sleep(0)))
+    debate_id = (await app.create("panel", "Redis?", {"max_rounds": 1, "checkpoints": False})).id
+    events: list[Event] = []
+    await app.run(debate_id, events.append)
+    return app, await app.load(debate_id), events
+
+
+APP, STORED, EVENTS = asyncio.run(panel())
+CONTENTS = {turn.position: turn.content for turn in STORED.turns}
+
+
+def check(events: list[Event]) -> None:
+    assert [event.id for event in events] == sorted({event.id for event in events})
+    assert contents(events) == CONTENTS
+    assert types(events)[-1] == "debate_finished"
+    for position in CONTENTS:
+        shown(events, position)  # and there is no hole
+
+
+async def test_what_nothing_is_lost_of_is_told_as_it_happened() -> None:
+    events = await follow_on(Way(STORED, EVENTS, lambda number: False), APP)
+    check(events)
+    assert events[:-1] == EVENTS[:-1]
+    assert any(
+        isinstance(one, TurnChunk) and isinstance(two, TurnChunk) and one.position != two.position
+        for one, two in zip(EVENTS, EVENTS[1:], strict=False)
+    ), "nobody spoke at once"
+
+
+@given(st.sets(st.integers(0, len(EVENTS))), st.integers(0, 8))
+async def test_whatever_gets_lost_the_reader_sees_no_hole_and_all_that_is_stored(lost: set[int], late: int) -> None:
+    check(await follow_on(Way(STORED, EVENTS, lost.__contains__, late), APP))
+
+
+@given(st.integers(0, len(EVENTS)), st.integers(1, 60), st.integers(0, 8))
+async def test_who_hears_nothing_for_a_while_asks_and_has_the_text_complete_afterwards(
+    begin: int, length: int, late: int
+) -> None:
+    way = Way(STORED, EVENTS, range(begin, begin + length).__contains__, late)
+    check(await follow_on(way, APP))
+
+
+async def test_a_lost_piece_is_asked_for_and_the_text_is_whole_before_the_turn_is_stored() -> None:
+    first = next(event for event in EVENTS if isinstance(event, TurnStarted))
+    chunks = [
+        number
+        for number, event in enumerate(EVENTS)
+        if isinstance(event, TurnChunk) and event.position == first.position
+    ]
+    way = Way(STORED, EVENTS, lambda number: number == chunks[1])
+    events = await follow_on(way, APP)
+    check(events)
+    assert way.asked == 1
+    text = "".join(EVENTS[number].text for number in chunks)  # type: ignore[union-attr]
+    assert shown(events, first.position) == text
+
+
+@pytest.mark.parametrize("number", [0, 3, 20, len(EVENTS) - 2])
+async def test_who_says_what_it_has_seen_gets_the_rest(number: int) -> None:
+    after = EVENTS[number].id
+    events = await follow_on(Way(STORED, EVENTS, lambda number: False), APP, after)
+    assert all(event.id > after for event in events)
+    assert contents(events) == {
+        event.position: event.content for event in EVENTS if isinstance(event, TurnFinished) and event.id > after
+    }
+    assert types(events)[-1] == "debate_finished"
+
+
+class Away(Way):
+    """A way to a store that cannot be used at first."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._away = 5
+
+    async def load(self, debate_id: str) -> Stored:
+        if self._away:
+            self._away -= 1
+            raise StoreError("the database is away")
+        return await super().load(debate_id)
+
+
+async def test_a_store_that_is_away_is_looked_at_again() -> None:
+    check(await follow_on(Away(STORED, EVENTS, lambda number: False), APP))
+
+
+async def test_a_debate_that_is_not_there_is_not_followed() -> None:
+    app = duel_app()
+    (debate_id,) = await created(app, 1)
+    await app.delete(debate_id)
+    with pytest.raises(NotFound, match=f"no debate '{debate_id}'"):
+        await anext(follow(app, debate_id, asyncio.Queue()))
