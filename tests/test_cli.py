@@ -476,6 +476,14 @@ def test_doctor_finds_nothing_wrong_with_a_good_set_up(server: ModelServer, tmp_
     ]
 
 
+def test_doctor_counts_the_workers_of_a_postgres(server: ModelServer, postgres_url: str) -> None:
+    ran = run("doctor", env={"MOOT_DATABASE_URL": postgres_url, "MOOT_MODEL": server.model})
+    assert (ran.code, ran.out.splitlines()[3]) == (
+        0,
+        "✓ no worker alive on it: moot debate and moot serve work themselves, moot worker starts one",
+    )
+
+
 def test_doctor_says_what_to_do_about_a_wrong_key_and_a_broken_database(server: ModelServer, tmp_path: Path) -> None:
     server.refusal = (401, "no such key")
     env = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": server.url}

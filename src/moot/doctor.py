@@ -9,6 +9,7 @@ from typing import NamedTuple
 from moot import settings
 from moot.app import App, build
 from moot.errors import MootError, StoreError
+from moot.queue import postgres_queue
 
 
 class Check(NamedTuple):
@@ -30,12 +31,20 @@ async def checks() -> AsyncIterator[Check]:
         async with build(chosen) as app:
             await app.list(limit=1)
             yield Check(True, f"database {chosen.database_name}")
+            if queue := postgres_queue(app):
+                yield _worker_check(len(await queue.workers()))
             async for check in _model_checks(app):
                 yield check
     except StoreError as error:
         yield Check(False, f"database {chosen.database_name}", str(error))
     except MootError as error:
         yield Check(False, "settings", str(error))
+
+
+def _worker_check(alive: int) -> Check:
+    if alive:
+        return Check(True, f"{alive} worker{'s' if alive > 1 else ''} alive on it")
+    return Check(True, "no worker alive on it: moot debate and moot serve work themselves, moot worker starts one")
 
 
 async def _model_checks(app: App) -> AsyncIterator[Check]:

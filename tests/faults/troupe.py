@@ -26,6 +26,7 @@ PATIENCE = 60.0
 """Seconds after which what is waited for has not happened."""
 LOOK_SECONDS = 0.02
 PRELOADED = [
+    "__main__",
     *(f"moot.formats.{name}.format" for name in ("duel", "critique", "evaluation", "panel")),
     *("moot.commands", "moot.queue.postgres", "moot.store.sqlite", "moot.web.server", "moot.llm.openai_api"),
     *("failpoints", "genai_prices", "pgqueuer.db", "uvloop", "wordllama"),

@@ -107,7 +107,11 @@ def server_of(store: Store) -> Server:
     return store.database
 
 
-LISTENING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_notify%unnest($2::text[]) AS debate_id%'"
+LISTENING = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'SELECT pg_notify%AS debate_id'
+"""
+"""Those that have asked for what they follow, which is the last thing they do before they only listen."""
 
 
 async def until_heard(server: Server, ears: int) -> None:

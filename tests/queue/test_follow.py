@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ class Way:
         self._live = Live()
         self._turns = 0
         self._ended = False
+        self._deaf = False
         self.asked = 0
         self.formats: Any = None
 
@@ -57,12 +59,16 @@ class Way:
                 return self._answers.popleft()[1]
             if not self._events:
                 return None
+            if self._deaf and not self._lost(self._events[0][0]):
+                self._deaf = False  # and who hears again looks first
+                return None
             number, event = self._events.popleft()
             self._live.emit(event)
             if isinstance(event, TurnFinished):
                 self._turns += 1
             self._ended = isinstance(event, DebateFinished)
-            if not self._lost(number):
+            self._deaf = self._lost(number)
+            if not self._deaf:
                 return None if isinstance(event, TurnFinished | DebateFinished) else event
 
 
@@ -99,7 +105,7 @@ async def test_what_nothing_is_lost_of_is_told_as_it_happened() -> None:
     assert events[:-1] == EVENTS[:-1]
     assert any(
         isinstance(one, TurnChunk) and isinstance(two, TurnChunk) and one.position != two.position
-        for one, two in zip(EVENTS, EVENTS[1:], strict=False)
+        for one, two in pairwise(EVENTS)
     ), "nobody spoke at once"
 
 
@@ -118,17 +124,13 @@ async def test_who_hears_nothing_for_a_while_asks_and_has_the_text_complete_afte
 
 async def test_a_lost_piece_is_asked_for_and_the_text_is_whole_before_the_turn_is_stored() -> None:
     first = next(event for event in EVENTS if isinstance(event, TurnStarted))
-    chunks = [
-        number
-        for number, event in enumerate(EVENTS)
-        if isinstance(event, TurnChunk) and event.position == first.position
-    ]
-    way = Way(STORED, EVENTS, lambda number: number == chunks[1])
+    said = [(number, event) for number, event in enumerate(EVENTS) if isinstance(event, TurnChunk)]
+    chunks = [(number, event) for number, event in said if event.position == first.position]
+    way = Way(STORED, EVENTS, lambda number: number == chunks[1][0])
     events = await follow_on(way, APP)
     check(events)
     assert way.asked == 1
-    text = "".join(EVENTS[number].text for number in chunks)  # type: ignore[union-attr]
-    assert shown(events, first.position) == text
+    assert shown(events, first.position) == "".join(event.text for _, event in chunks)
 
 
 @pytest.mark.parametrize("number", [0, 3, 20, len(EVENTS) - 2])

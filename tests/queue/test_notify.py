@@ -243,7 +243,7 @@ async def test_a_reader_elsewhere_who_joins_in_the_middle_gets_the_text_so_far_a
 
 OTHER_EARS = """
     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-    WHERE datname = current_database() AND query LIKE '%AS debate_id%' AND pid <> pg_backend_pid()
+    WHERE datname = current_database() AND query LIKE 'SELECT pg_notify%AS debate_id' AND pid <> pg_backend_pid()
 """
 
 
