@@ -13,10 +13,11 @@ import logging
 import signal
 import sqlite3
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "faults"))
 
 from contests import Contest, contend, freeze
-from losses import HELD, Timing, lose_a_worker
+from losses import BRIEF, HELD, Timing, lose_a_worker
 from outages import outage
 from scenes import SCENES, Blow, create, finished, told
 from sweeps import SHORT, Fault, Place, Survival, each_call, each_notify, each_write, lost, place, sweep
@@ -172,17 +173,28 @@ async def restart(folder: Path) -> Row:
         await until(lambda: len(here.server.requests) >= len(ids))
         first.kill()
         began = time.time()
-        here.start("second")
-        await until(lambda: _noted(here, ids))
-        here.server.word_seconds = 0.0
-        missing = 0
-        for debate_id, name in zip(ids, SCENES, strict=True):
-            await until(lambda debate_id=debate_id: finished(here.app, debate_id))
-            missing += lost((await here.app.load(debate_id)).turns, (), here.expected[name])
+        with started_again(here):
+            await until(lambda: _noted(here, ids))
+            here.server.word_seconds = 0.0
+            for debate_id in ids:
+                await until(lambda debate_id=debate_id: finished(here.app, debate_id))
+        whole = [(await here.app.load(debate_id)).turns for debate_id in ids]
+        missing = sum(lost(turns, (), expected) for turns, expected in zip(whole, here.expected.values(), strict=True))
         times = tuple([await _went_on(here, debate_id) - began for debate_id in ids])
         most = sum(scene.at_once for scene in SCENES.values())
         repeated = here.server.repeated()
     return Row("kill -9 of moot serve, started again", 1, len(ids), missing, 0, repeated, most, times, RESTART_SECONDS)
+
+
+@contextmanager
+def started_again(here: Place) -> Iterator[None]:
+    """As anybody starts it: with all that Python has to import first."""
+    command = [sys.executable, "-m", "moot", *here.arguments]
+    with subprocess.Popen(command, env=here.troupe.environ, stdout=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 async def _noted(here: Place, ids: list[str]) -> bool:
@@ -212,7 +224,7 @@ async def contest(cluster: Cluster, folder: Path, dose: Dose) -> Row:
 async def frozen(cluster: Cluster, folder: Path, dose: Dose) -> Row:
     missing = doubled = repeated = 0
     for _ in range(dose.freezes):
-        async with place(cluster.database(), folder, SHORT) as here:
+        async with place(cluster.database(), folder, BRIEF.environ) as here:
             debate_id, owner, _, turns = await freeze(here)
             owner.signal(signal.SIGCONT)
             here.server.go_on()

@@ -26,6 +26,9 @@ class Timing(NamedTuple):
         return {"MOOT_LEASE_SECONDS": str(self.lease), "MOOT_HEARTBEAT_SECONDS": str(self.heartbeat)}
 
 
+BRIEF = Timing(lease=1.0, heartbeat=0.2)
+
+
 async def lose_a_worker(place: Place, timing: Timing) -> list[Survival]:
     """Kill a worker that runs a debate of each format, begun at different times; what became of each."""
     place.server.word_seconds = HELD

@@ -40,15 +40,16 @@ async def outage(place: Place, cluster: Cluster, seconds: float) -> Outage:
     place.server.word_seconds = WORD_SECONDS
     ids = [await create(place.app, scene) for scene in SCENES.values()]
     await until(lambda: _stored(place, ids, 4))
+    before = [(await place.app.load(debate_id)).turns for debate_id in ids]
     health = [await _health(address)]
     cluster.crash()
     stopped = time.monotonic()
     await until(lambda: _says(address, 503))
-    health.append(await _health(address))
     await asyncio.sleep(max(0.0, seconds - (time.monotonic() - stopped)))
+    health.append(await _health(address))
     cluster.start()
-    back, before = time.monotonic(), [await _turns(place, debate_id) for debate_id in ids]
-    await until(lambda: _stored(place, ids, sum(map(len, before)) + 1))
+    back, held = time.monotonic(), [await _turns(place, debate_id) for debate_id in ids]
+    await until(lambda: _stored(place, ids, sum(map(len, held)) + 1))
     going_again = time.monotonic() - back
     place.server.word_seconds = 0.0
     for debate_id in ids:

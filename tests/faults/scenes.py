@@ -9,9 +9,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -19,7 +19,6 @@ from model_server import ModelServer
 from moot.app import App, build
 from moot.model import Status, Turn
 from moot.settings import AppSettings, ProviderSettings
-from moot.store.store import Stored
 from replies import answers
 
 MODEL = "mock:m"
@@ -114,7 +113,7 @@ def model(word_seconds: float = 0.0) -> Iterator[Model]:
         yield server
 
 
-def open_app(url: str, server: Model) -> Any:
+def open_app(url: str, server: Model) -> AbstractAsyncContextManager[App]:
     """An app that creates debates and looks at them, and runs none."""
     settings = AppSettings(database_url=url, model=MODEL, providers=server.providers())
     return build(settings, environ={"MOCK_KEY": "audience"})
@@ -143,7 +142,3 @@ async def finished(app: App, debate_id: str) -> bool:
     record = (await app.load(debate_id)).record
     assert record.status is not Status.FAILED, record.error
     return record.status is Status.FINISHED
-
-
-def calls(stored: Stored) -> int:
-    return sum(turn.usage.calls for turn in stored.turns)

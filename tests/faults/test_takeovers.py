@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from contests import Contest, contend, freeze
-from losses import HELD, Timing, lose_a_worker
+from losses import BRIEF, HELD, Timing, lose_a_worker
 from scenes import SCENES, create, finished, told
-from sweeps import SHORT, Place, place
+from sweeps import Place, place
 from troupe import until
 
 from moot.model import Status
@@ -22,7 +22,7 @@ LOOK = 1.0
 
 @pytest.fixture
 async def here(postgres_url: str, tmp_path: Path) -> AsyncIterator[Place]:
-    async with place(postgres_url, tmp_path, SHORT) as opened:
+    async with place(postgres_url, tmp_path, BRIEF.environ) as opened:
         yield opened
 
 

@@ -39,6 +39,7 @@ class Process:
 
     def __init__(self, name: str, process: ForkServerProcess, out: Any) -> None:
         self.name = name
+        self.said = ""
         self._process = process
         self._out = os.fdopen(os.dup(out.fileno()), encoding="utf-8")
         out.close()
@@ -66,7 +67,8 @@ class Process:
 
     async def ready(self) -> str:
         """The first line it prints."""
-        return (await asyncio.to_thread(self._out.readline)).strip()
+        self.said = (await asyncio.to_thread(self._out.readline)).strip()
+        return self.said
 
     async def ended(self, seconds: float = PATIENCE) -> float:
         """Wait until it has ended; how long that took."""
@@ -85,7 +87,7 @@ class Troupe:
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
-        self._environ = {**os.environ, **environ}
+        self.environ = {**os.environ, **environ}
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
         self.processes: list[Process] = []
@@ -100,7 +102,7 @@ class Troupe:
         environ: Mapping[str, str] = NOTHING,
     ) -> Process:
         """Run moot under a name, which it shows to the model server as its key."""
-        chosen = {**self._environ, "MOCK_KEY": name, **environ}
+        chosen = {**self.environ, "MOCK_KEY": name, **environ}
         part = Part(arguments, chosen, str(self._folder), machine, failpoint, most_bytes)
         reader, writer = self._context.Pipe(duplex=False)
         process = self._context.Process(target=play, args=(part, writer), name=name)

@@ -12,7 +12,6 @@ import asyncpg
 
 from moot.app import App
 from moot.events import Event, TurnChunk, TurnFinished, TurnStarted
-from moot.llm.client import Request
 from moot.model import Record, Status
 from moot.queue.embedded import EmbeddedQueue
 from moot.queue.postgres import PostgresQueue
@@ -51,10 +50,6 @@ class Gate:
         async with self._changed:
             self._left += words
             self._changed.notify_all()
-
-    async def shut(self) -> None:
-        async with self._changed:
-            self._left = 0
 
     async def reached(self, count: int = 1) -> None:
         """Wait until so many stand before the closed gate."""
@@ -117,10 +112,12 @@ LISTENING = """
 async def until_heard(server: Server, ears: int) -> None:
     """Wait until so many processes listen to all channels."""
     connection = await asyncpg.connect(server.url)
-    async with asyncio.timeout(PATIENCE):
-        while await connection.fetchval(LISTENING) < ears:
-            pass
-    await connection.close()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while await connection.fetchval(LISTENING) < ears:
+                pass
+    finally:
+        await connection.close()
 
 
 @dataclass
@@ -154,9 +151,11 @@ async def reading(queue: Queue, debate_id: str, after: int = 0, through_waits: b
                     more.notify_all()
 
     task = asyncio.create_task(read())
-    yield Reader(events, task, more)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    try:
+        yield Reader(events, task, more)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def followed(queue: Queue, debate_id: str, after: int = 0) -> list[Event]:
@@ -191,14 +190,3 @@ async def status(app: App, debate_id: str) -> Status:
 
 async def record(app: App, debate_id: str) -> Record:
     return (await app.load(debate_id)).record
-
-
-class Counted:
-    """Sensible replies, and how often each debate was asked for one."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self, request: Request) -> str:
-        self.calls += 1
-        return sensible(request)

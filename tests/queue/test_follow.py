@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from moot.app import App
 from moot.errors import NotFound, StoreError
-from moot.events import DebateFinished, Event, TurnChunk, TurnFinished, TurnStarted
+from moot.events import DebateFinished, DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted
 from moot.model import Status
 from moot.queue.follow import follow
 from moot.queue.live import Live
@@ -47,11 +47,12 @@ class Way:
         running = replace(self._stored.record, status=Status.RUNNING, outcome=None, finished_at=None)
         return Stored(running, self._stored.turns[: self._turns])
 
-    async def ask(self) -> None:
+    async def ask(self) -> bool:
         """The answer comes some events later."""
         self.asked += 1
         due = len(self._events) - self._late
         self._answers.extend((due, event) for event in self._live.so_far(self._stored.record.id))
+        return True
 
     async def get(self) -> Event | None:
         while True:
@@ -160,6 +161,15 @@ class Away(Way):
 
 async def test_a_store_that_is_away_is_looked_at_again() -> None:
     check(await follow_on(Away(STORED, EVENTS, lambda number: False), APP))
+
+
+async def test_what_nobody_tells_of_is_seen_in_the_store() -> None:
+    app = duel_app()
+    (debate_id,) = await created(app, 1)
+    following = asyncio.create_task(anext(follow(app, debate_id, asyncio.Queue())))
+    await asyncio.sleep(0)
+    await app.stop(debate_id)
+    assert isinstance(await following, DebateStopped)
 
 
 async def test_a_debate_that_is_not_there_is_not_followed() -> None:

@@ -310,14 +310,6 @@ async def test_a_debate_that_waits_is_followed_up_to_its_question_or_through_it(
     assert sorted(contents(events)) == [turn.position for turn in (await app.load(debate_id)).turns]
 
 
-async def test_a_debate_that_is_stopped_while_nothing_runs_is_told_to_its_readers(store: Store) -> None:
-    app = duel_app(store)
-    (debate_id,) = await created(app, 1)
-    async with working(app) as queue, reading(queue, debate_id) as reader:
-        await app.stop(debate_id)
-        assert types(await reader.to_the_end()) == ["debate_stopped"]
-
-
 async def test_a_reader_who_joins_in_the_middle_of_a_turn_gets_the_text_so_far(store: Store) -> None:
     gate = Gate()
     app = duel_app(store, gate)

@@ -9,7 +9,7 @@ import pytest
 
 from moot.engine import Ending
 from moot.errors import Busy, Fenced, MootError, WrongStatus
-from moot.model import Record, Said, Status, Turn
+from moot.model import Failure, Record, Said, Status, Turn
 from moot.store.store import Store, Stored, Unfinished, Worker
 
 NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
@@ -248,6 +248,19 @@ async def test_what_is_running_is_unfinished_too(store: Store) -> None:
     assert [each.record for each in await store.unfinished()] == [running]
 
 
+async def test_runs_in_progress_are_told_with_their_owner_also_those_that_have_died(store: Store) -> None:
+    for number in range(2, 6):
+        await store.create(replace(NEW, id=f"DEB-{number}", status=Status.QUEUED))
+    await taken(store)
+    await store.take("DEB-2", "bob", -1)
+    await store.take("DEB-3", "cat", 30)
+    await store.ask_to_stop("DEB-3")
+    await store.take("DEB-4", "dan", -1)
+    await store.delete("DEB-4")
+    await store.release("DEB-2", 1)
+    assert sorted(await store.running()) == [("DEB-1", 1, "ann"), ("DEB-2", 1, None), ("DEB-3", 1, "cat")]
+
+
 async def test_debates_are_counted_by_status_without_the_deleted(store: Store) -> None:
     assert await store.counts() == {}
     for number in range(2, 6):
@@ -255,6 +268,14 @@ async def test_debates_are_counted_by_status_without_the_deleted(store: Store) -
     await taken(store)
     await store.delete("DEB-5")
     assert await store.counts() == {Status.QUEUED: 2, Status.CREATED: 1, Status.RUNNING: 1}
+
+
+async def test_failures_are_counted_by_code(store: Store) -> None:
+    assert await store.failure_counts() == {}
+    await taken(store)
+    for code in ("rate_limited", "taken_over", "rate_limited"):
+        await store.add_failure("DEB-1", Failure(1, "moot", "run", None, "", code, "", 0.0, 1))
+    assert await store.failure_counts() == {"rate_limited": 2, "taken_over": 1}
 
 
 async def test_that_somebody_watches_changes_nothing_one_can_read(store: Store) -> None:

@@ -150,6 +150,22 @@ async def test_what_somebody_watches_is_urgent_from_then_on(store: SqlStore, ses
     ]
 
 
+@pytest.mark.parametrize("stopping", [False, True])
+async def test_what_a_dead_run_has_left_is_looked_after_when_it_is_restored(
+    store: SqlStore, session: Session, stopping: bool
+) -> None:
+    await store.create(replace(NEW, status=Status.QUEUED))
+    await store.take("DEB-1", "ann", 0.05)
+    if stopping:
+        await store.ask_to_stop("DEB-1")
+    while await session.fetchval("SELECT lease_until >= moot_now() FROM debates"):
+        pass
+    await store.delete("DEB-1")
+    await session.execute("DELETE FROM moot_pgqueuer")  # its job has found nothing
+    await store.restore("DEB-1")
+    assert await jobs(session) == [("run", "DEB-1", 0, 0)]
+
+
 async def test_who_answers_is_there_to_see_what_comes_of_it(store: SqlStore, session: Session) -> None:
     await waiting(store)
     await store.say("DEB-1", Said("continue", "", 1))

@@ -27,11 +27,12 @@ async def follow(
     heard: Heard,
     after: int = 0,
     through_waits: bool = False,
-    ask: Callable[[], Awaitable[None]] | None = None,
+    ask: Callable[[], Awaitable[bool]] | None = None,
 ) -> AsyncGenerator[Event, None]:
     """What happens in a debate after an event's id, to its end; or only until it waits for a person.
 
-    `ask` has the text so far of the turns in progress told again, when some of it was not heard.
+    `ask` has the text so far of the turns in progress told again, when some of it was not heard; False says that it
+    is too early for that.
     """
     place = _Place(after)
     event: Event | None = None
@@ -49,8 +50,7 @@ async def follow(
             if isinstance(each, Terminal) and not (through_waits and isinstance(each, Waiting)):
                 return
         if place.lost and ask:
-            place.lost = False
-            await ask()
+            place.lost = not await ask()
         event = await _next(heard)
 
 

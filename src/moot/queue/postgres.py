@@ -105,10 +105,12 @@ class PostgresQueue:
         return tuple(worker for worker in seen if not is_dead(worker.process))
 
     async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
-        async def ask() -> None:
-            if time.monotonic() - self._asked.get(debate_id, 0.0) >= ASK_SECONDS:
-                self._asked[debate_id] = time.monotonic()
-                await self._tell(ASKS, debate_id)
+        async def ask() -> bool:
+            if time.monotonic() - self._asked.get(debate_id, 0.0) < ASK_SECONDS:
+                return False
+            self._asked[debate_id] = time.monotonic()
+            await self._tell(ASKS, debate_id)
+            return True
 
         with self._ear.listening(debate_id) as heard:
             with suppress(StoreError):

@@ -44,7 +44,7 @@ class Runs:
         """Cancel a run as soon as none of its turns is in progress."""
         self._leaving.add(debate_id)
         if not self._speaking[debate_id]:
-            self._tasks[debate_id].cancel()
+            _cancel(self._tasks[debate_id])
 
     async def drain(self, grace_seconds: float) -> None:
         """Let the steps in progress end, and interrupt what takes longer."""
@@ -54,11 +54,15 @@ class Runs:
             await asyncio.wait(left, timeout=grace_seconds)
         left = list(self._tasks.values())
         for task in left:
-            if not task.cancelling():  # else it is handing its debate back
-                task.cancel()
+            _cancel(task)
         await asyncio.gather(*left, return_exceptions=True)
 
     def _forget(self, debate_id: str) -> None:
         del self._tasks[debate_id], self._speaking[debate_id]
         self._leaving.discard(debate_id)
         self._when_one_ends()
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    if not task.cancelling():  # else it is handing its debate back
+        task.cancel()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from moot.store.operations import Job, run_of
 
 if TYPE_CHECKING:
+    from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment, QueryQueueBuilder, QuerySchedulerBuilder
     from pgqueuer.ports.driver import Driver
     from pgqueuer.queries import Queries
 
@@ -26,17 +28,19 @@ LEFT = "SELECT * FROM debates WHERE deleted_at IS NULL AND status IN ('queued', 
 
 def queries(driver: Driver) -> Queries:
     """PgQueuer's statements over tables named moot_pgqueuer…"""
-    from pgqueuer.adapters.persistence import qb
-    from pgqueuer.domain.settings import DBSettings
     from pgqueuer.queries import Queries
 
+    return Queries(driver, *_builders())
+
+
+@cache
+def _builders() -> tuple[QueryBuilderEnvironment, QueryQueueBuilder, QuerySchedulerBuilder]:
+    """Made once: PgQueuer's settings take as long as several statements."""
+    from pgqueuer.adapters.persistence import qb
+    from pgqueuer.domain.settings import DBSettings
+
     names = DBSettings(prefix="moot_")
-    return Queries(
-        driver,
-        qb.QueryBuilderEnvironment(names),
-        qb.QueryQueueBuilder(names),
-        qb.QuerySchedulerBuilder(names),
-    )
+    return qb.QueryBuilderEnvironment(names), qb.QueryQueueBuilder(names), qb.QuerySchedulerBuilder(names)
 
 
 async def put(connection: Any, job: Job) -> None:
