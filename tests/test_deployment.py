@@ -10,13 +10,12 @@ import sqlite3
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from typer.main import get_command
 
-from conftest import Postgres
 from moot.app import App
 from moot.cli import cli
 from moot.model import Status
@@ -26,6 +25,9 @@ from moot.store.postgres import Server, open_postgres
 from moot.store.sqlite import open_sqlite
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible
+
+if TYPE_CHECKING:
+    from conftest import Postgres
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/deployment.md").read_text()

@@ -34,7 +34,7 @@ async def test_what_a_lost_worker_was_running_goes_on_when_its_lease_has_ended(
         survivals = await lose_a_worker(here, timing)
     assert [each[:2] for each in survivals] == [(0, 0)] * 4
     assert survivals[-1].repeated <= sum(scene.at_once for scene in SCENES.values())
-    assert max(each.takeover or 0 for each in survivals) < timing.lease + LOOK + 0.7, survivals
+    assert max(each.takeover or 0 for each in survivals) < 2 * timing.lease, survivals  # not another lease later
 
 
 async def test_a_server_that_was_killed_goes_on_with_everything_at_its_next_start(tmp_path: Path) -> None:

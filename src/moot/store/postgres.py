@@ -134,7 +134,7 @@ async def _connect(url: str) -> Pool:
     try:
         return await asyncpg.create_pool(
             url,
-            min_size=1,
+            min_size=0,  # else the pool itself keeps trying to connect, and logs that it cannot
             max_size=CONNECTIONS,
             timeout=CONNECT_SECONDS,
             command_timeout=STATEMENT_SECONDS,
