@@ -132,7 +132,7 @@ async def _run(connection: Connection, operation: Operation[T]) -> T:
 
 async def _connect(url: str) -> Pool:
     try:
-        return await asyncpg.create_pool(
+        pool = await asyncpg.create_pool(
             url,
             min_size=0,  # else the pool itself keeps trying to connect, and logs that it cannot
             max_size=CONNECTIONS,
@@ -140,6 +140,8 @@ async def _connect(url: str) -> Pool:
             command_timeout=STATEMENT_SECONDS,
             reset=_keep,
         )
+        async with pool.acquire():  # connects, and so reads the whole URL
+            return pool
     except ValueError:  # its message may quote the password
         raise StoreError(
             "the database URL cannot be read; write postgresql://user:password@host:5432/name, "
