@@ -55,7 +55,7 @@ class Options(NamedTuple):
             "MOOT_LEASE_SECONDS": str(self.lease),
             "MOOT_HEARTBEAT_SECONDS": str(self.heartbeat),
             "MOOT_MAX_RETRIES": "100",  # a debate is not to blame for those who are killed here
-            "MOOT_CONCURRENCY": str(self.debates),
+            "MOOT_MAX_RUNNING": str(self.debates),
         }
 
 

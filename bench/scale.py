@@ -204,7 +204,7 @@ async def hand_over(app: App, place: Place, ids: Sequence[str], processes: Seque
 def environ(url: str, model_url: str, at_once: int) -> dict[str, str]:
     most = str(at_once)
     model = {"MOOT_MODEL": f"{model_url}#mock"}
-    return {**model, "MOOT_DATABASE_URL": url, "MOOT_CONCURRENCY": most, "MOOT_MAX_RUNNING": most}
+    return {**model, "MOOT_DATABASE_URL": url, "MOOT_MAX_RUNNING": most}
 
 
 async def all_ended(app: App) -> bool:

@@ -320,14 +320,14 @@ async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
     _log_as_wanted(chosen)
     port = chosen.metrics_port if metrics_port is None else metrics_port
     async with build(chosen, metrics=_metrics(port)) as app:
-        queue = postgres_queue(app, concurrency or chosen.concurrency)
+        queue = postgres_queue(app, concurrency or chosen.max_running)
         if queue is None:
             raise InvalidInput(
                 "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"
             )
         async with _beside(app, queue, port) as telling:
             await queue.start()
-            at_once = concurrency or chosen.concurrency
+            at_once = concurrency or chosen.max_running
             _say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{telling}")
             sys.stdout.flush()
             await _signalled()

@@ -78,7 +78,6 @@ class AppSettings(BaseSettings):
     webhooks: Webhooks = Field(default_factory=list, description="who is told of outcomes, questions and failures")
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(10, gt=0)
-    concurrency: int = Field(20, ge=1, description="debates that a worker runs at once")
     share_seconds: float = Field(120, gt=0, description="after so long a run lets others go first, if there are any")
     max_retries: int = Field(3, ge=0, description="how often a worker tries a debate again that comes no further")
     retry_seconds: float = Field(10, gt=0, description="before the first such retry; twice as long before each next")
@@ -88,7 +87,7 @@ class AppSettings(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode, BeforeValidator(_listed)] = Field(
         default_factory=list, description="further names under which the server is called"
     )
-    max_running: int = Field(20, ge=1, description="debates that a server runs at once; the others are queued")
+    max_running: int = Field(20, ge=1, description="debates that a process runs at once; the others are queued")
     grace_seconds: float = Field(20, ge=0, description="what a server that ends gives the steps in progress")
     log: Literal["file", "text", "json"] = Field(
         "file", description="what a server or a worker logs: warnings to moot.log, or lines of text or JSON to stderr"

@@ -27,4 +27,4 @@ def open_queue(app: App) -> Queue:
     """A queue that works in this process: on a Postgres together with all others, otherwise alone."""
     from moot.queue.embedded import EmbeddedQueue
 
-    return postgres_queue(app, app.settings.concurrency) or EmbeddedQueue(app)
+    return postgres_queue(app, app.settings.max_running) or EmbeddedQueue(app)

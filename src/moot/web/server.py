@@ -133,7 +133,7 @@ async def serve(
     with listening(host, port) as listener:
         async with build(settings, clients=clients, metrics=Metrics()) as app:
             hub = Hub()
-            queue = queue_for(app, hub, settings.concurrency if works else 0)
+            queue = queue_for(app, hub, settings.max_running if works else 0)
             server = Uvicorn(build_app(app, queue, hub, who), hub.close)
             address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             server.ready = lambda: ready(address)
