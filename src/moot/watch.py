@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -22,6 +21,7 @@ from moot.dialogue import Left, converse, yes
 from moot.engine import Ending
 from moot.errors import MootError
 from moot.events import DebateStarted, Event, Waiting
+from moot.export.decision import body
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import Action, AnyFormat, Outcome, Record, Status, span_seconds
@@ -228,7 +228,7 @@ def print_outcome(console: Console, format: AnyFormat, stored: Stored) -> None:
     record, outcome = stored.record, _outcome(format, stored)
     document = outcome.document(record, stored.turns) if outcome.shows_document else None
     if document:
-        _print_document(console, printable(_body(document)).strip())
+        _print_document(console, printable(body(document)))
         outcome = outcome.model_copy(update={"caveats": []})  # the document has told them
     if console.is_terminal:
         console.print(outcome_view(outcome, record.stop_reason))
@@ -248,13 +248,6 @@ def _print_document(console: Console, text: str) -> None:
 
 def _outcome(format: AnyFormat, stored: Stored) -> Outcome:
     return format.outcome.model_validate(stored.record.outcome)
-
-
-def _body(document: str) -> str:
-    """A document for readers who have just seen the turns: no front matter, and footnotes only as numbers of turns."""
-    text = re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL)
-    text = re.sub(r"^\[\^turn-\d+\]:.*\Z", "", text, flags=re.DOTALL | re.MULTILINE)
-    return re.sub(r"\[\^turn-(\d+)\]", r" (turn \1)", text)
 
 
 def _view(stored: Stored, format: AnyFormat, as_json: bool) -> View:

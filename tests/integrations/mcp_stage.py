@@ -68,22 +68,6 @@ def cast(**parts: Any) -> Callable[[Request], str]:
     return reply
 
 
-class Gate:
-    """A model's pace that stops at its nth word, and at all after it, until it is opened."""
-
-    def __init__(self, word: int = 1) -> None:
-        self._left = word
-        self.reached = asyncio.Event()
-        self.opened = asyncio.Event()
-
-    async def __call__(self) -> None:
-        self._left -= 1
-        await asyncio.sleep(0)  # so that others get a word in
-        if self._left <= 0:
-            self.reached.set()
-            await self.opened.wait()
-
-
 class Person:
     """Gives its answers one after the other to whatever a client asks, and remembers the questions."""
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from live import Gate
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_stage import (
     TOPIC,
-    Gate,
     Person,
     Progress,
     cast,

@@ -33,7 +33,7 @@ from moot.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStart
 from moot.queue.live import Heard
 from moot.queue.notify import EVENTS, Ear, Teller, messages
 from moot.queue.postgres import PostgresQueue
-from moot.store.postgres import Server, open_postgres
+from moot.store.postgres import Server
 from moot.store.sql_store import SqlStore
 from moot.testing import ScriptedModel
 from stage import sensible
@@ -124,22 +124,8 @@ def test_of_a_long_text_with_lost_parts_nothing_is_heard_in_a_wrong_place(lost: 
 
 
 @pytest.fixture
-async def open_store(postgres_url: str) -> AsyncIterator[Callable[[], Awaitable[SqlStore]]]:
-    """Opens the database as often as there are processes."""
-    opened: list[SqlStore] = []
-
-    async def open_again() -> SqlStore:
-        opened.append(await open_postgres(postgres_url))
-        return opened[-1]
-
-    yield open_again
-    for store in opened:
-        await store.close()
-
-
-@pytest.fixture
-async def server(open_store: Callable[[], Awaitable[SqlStore]]) -> Server:
-    return server_of(await open_store())
+async def server(open_again: Callable[[], Awaitable[SqlStore]]) -> Server:
+    return server_of(await open_again())
 
 
 class Wiretap:
@@ -254,11 +240,11 @@ THE_LONGEST_TURN = " ".join(f"reason{number}\u2028" for number in range(3000))
 
 
 async def test_a_reader_elsewhere_who_joins_in_the_middle_gets_the_text_so_far_and_then_the_rest(
-    open_store: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[SqlStore]],
 ) -> None:
     gate = Gate()
     model = ScriptedModel(lambda request: sensible(request) if request.schema else THE_LONGEST_TURN, pace=gate)
-    here, there = duel_app(await open_store()), app_with(model, await open_store())
+    here, there = duel_app(await open_again()), app_with(model, await open_again())
     (debate_id,) = await created(here, 1)
     async with working(here, at_once=0) as queue, working(there):
         await until_heard(server_of(here.store), 2)
@@ -291,10 +277,10 @@ async def kill_ears(server: Server) -> None:
 
 
 async def test_a_reader_whose_connection_is_killed_misses_nothing(
-    open_store: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[SqlStore]],
 ) -> None:
     gate = Gate()
-    here, there = duel_app(await open_store()), duel_app(await open_store(), gate)
+    here, there = duel_app(await open_again()), duel_app(await open_again(), gate)
     (debate_id,) = await created(here, 1)
     async with working(here, at_once=0) as queue, working(there):
         server = server_of(here.store)
@@ -332,10 +318,10 @@ class Deaf:
 
 
 async def test_messages_that_get_lost_are_asked_for_and_the_text_is_complete_afterwards(
-    open_store: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[SqlStore]],
 ) -> None:
     gate = Gate()
-    here, there = duel_app(await open_store()), duel_app(await open_store(), gate)
+    here, there = duel_app(await open_again()), duel_app(await open_again(), gate)
     (debate_id,) = await created(here, 1)
     queue = PostgresQueue(here, server_of(here.store))
     deaf = Deaf(queue._ear)
@@ -359,9 +345,9 @@ async def test_messages_that_get_lost_are_asked_for_and_the_text_is_complete_aft
 
 
 async def test_readers_of_twenty_debates_at_once_see_each_to_its_end(
-    open_store: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[SqlStore]],
 ) -> None:
-    here, there = duel_app(await open_store()), duel_app(await open_store())
+    here, there = duel_app(await open_again()), duel_app(await open_again())
     ids = await created(here, 20)
     async with working(here, at_once=0) as queue, working(there, at_once=20):
         for debate_id in ids:

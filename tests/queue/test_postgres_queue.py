@@ -33,7 +33,6 @@ from moot.owner import this_process
 from moot.queue.queue import Load, Queue
 from moot.store import jobs
 from moot.store.operations import Job
-from moot.store.postgres import open_postgres
 from moot.store.sql_store import SqlStore
 from moot.store.store import Store, Stored
 from moot.testing import ScriptedModel
@@ -46,22 +45,8 @@ DOWN = ModelError("the model is down")
 
 
 @pytest.fixture
-async def open_store(postgres_url: str) -> AsyncIterator[Callable[[], Awaitable[SqlStore]]]:
-    """Opens the database as often as there are processes."""
-    opened: list[SqlStore] = []
-
-    async def open_again() -> SqlStore:
-        opened.append(await open_postgres(postgres_url))
-        return opened[-1]
-
-    yield open_again
-    for store in opened:
-        await store.close()
-
-
-@pytest.fixture
-async def store(open_store: Callable[[], Awaitable[SqlStore]]) -> SqlStore:
-    return await open_store()
+async def store(open_again: Callable[[], Awaitable[SqlStore]]) -> SqlStore:
+    return await open_again()
 
 
 @pytest.fixture
@@ -94,10 +79,10 @@ async def queued(app: App, count: int = 1, **settings: Any) -> list[str]:
 
 
 async def test_two_queues_share_the_work_and_each_debate_has_one_owner(
-    open_store: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[SqlStore]],
 ) -> None:
     gates = Gate(), Gate()
-    first, second = [duel_app(await open_store(), gate) for gate in gates]
+    first, second = [duel_app(await open_again(), gate) for gate in gates]
     ids = await queued(first, 6)
     async with working(first, at_once=2) as here, working(second, at_once=2) as there:
         await gates[0].reached(2)
@@ -114,9 +99,9 @@ async def test_two_queues_share_the_work_and_each_debate_has_one_owner(
 
 
 async def test_a_queue_without_room_of_its_own_runs_nothing_but_enqueues_and_follows(
-    open_store: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[SqlStore]],
 ) -> None:
-    idle, busy = duel_app(await open_store()), duel_app(await open_store())
+    idle, busy = duel_app(await open_again()), duel_app(await open_again())
     (debate_id,) = await created(idle, 1)
     async with working(idle, at_once=0) as here:
         await here.enqueue(debate_id)
@@ -361,13 +346,13 @@ class Held:
 
 
 async def test_a_run_that_is_interrupted_before_it_has_begun_is_begun_by_the_next(
-    open_store: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[SqlStore]],
 ) -> None:
-    held: Any = Held(await open_store())
+    held: Any = Held(await open_again())
     (debate_id,) = await queued(duel_app(held))
     async with working(duel_app(held, lease_seconds=1000)):
         await held.reached.wait()
-    app = duel_app(await open_store(), lease_seconds=1000)
+    app = duel_app(await open_again(), lease_seconds=1000)
     async with working(app) as queue:
         await followed(queue, debate_id)
     assert (await record(app, debate_id)).run == 1
@@ -439,14 +424,14 @@ async def test_a_debate_that_was_deleted_is_run_when_it_is_restored(store: SqlSt
 
 
 async def test_a_person_who_does_not_answer_in_time_is_noticed_though_no_process_held_the_debate(
-    open_store: Callable[[], Awaitable[SqlStore]], session: Any
+    open_again: Callable[[], Awaitable[SqlStore]], session: Any
 ) -> None:
-    app = app_with(ScriptedModel(Panelists()), await open_store())
+    app = app_with(ScriptedModel(Panelists()), await open_again())
     settings = {"max_rounds": 1, "checkpoint_timeout_seconds": 0.1}
     debate_id = (await app.create("panel", "Redis?", settings, queued=True)).id
     async with working(app) as queue:
         assert types(await followed(queue, debate_id))[-1] == "waiting"
-    async with working(duel_app(await open_store())) as queue:
+    async with working(duel_app(await open_again())) as queue:
         await until(session, "SELECT status = 'stopped' FROM debates")
         last = (await followed(queue, debate_id))[-1]
     assert isinstance(last, DebateStopped)

@@ -307,7 +307,8 @@ def test_the_reader_stays_where_they_are_and_is_offered_what_is_new(tmp_path: Pa
         theatre.baton.let(400 + 10)
         debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1)
         page.goto(f"{theatre.url}/debates/{debate_id}")
-        # The first speech, which is over, is longer than the window.
+        # The first speech, which is over, is longer than the window: its reader is not at the end of the page.
+        expect(page.locator("#card-0:not(.speaking)")).to_contain_text("word399")
         expect(page.locator("#card-1 .streaming")).to_contain_text("word9")
         page.evaluate("scrollTo(0, 150)")
         before = place(page, "#card-0")

@@ -34,6 +34,13 @@ def front_matter(fields: Fields) -> str:
     return f"---\n{whole}---\n"
 
 
+def body(document: str) -> str:
+    """A document for readers who have just seen the turns: no front matter, and footnotes only as numbers of turns."""
+    text = re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL)
+    text = re.sub(r"^\[\^turn-\d+\]:.*\Z", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"\[\^turn-(\d+)\]", r" (turn \1)", text).strip()
+
+
 @cache
 def _dumper() -> type[Any]:
     """Writes whatever holds a line break on one line, so that readers who go by lines read the same."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationErr
 from moot.app import LONGEST_TOPIC, check_topic
 from moot.errors import InvalidInput, faults
 from moot.events import DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted, Waiting
+from moot.export.decision import body
 from moot.export.transcript import contained, in_line
 from moot.model import Action, AnyFormat, Outcome
 from moot.store.store import Stored
@@ -305,7 +306,7 @@ def concluded(stored: Stored, format: AnyFormat) -> str:
     outcome = outcome_of(stored, format)
     document = outcome.document(stored.record, stored.turns) if outcome.shows_document else None
     if document:
-        return _body(document)
+        return body(document)
     blocks = [f"**{in_line(outcome.headline())}**"]
     if table := outcome.table():
         blocks.append(_table(table))
@@ -328,13 +329,6 @@ def outcome_of(stored: Stored, format: AnyFormat) -> Outcome:
 def signature(debate_id: str, url: str) -> str:
     """The line by which a message is recognised when it is sent back."""
     return f"— [moot {debate_id}]({url})"
-
-
-def _body(document: str) -> str:
-    """A document for readers who have just seen the turns: no front matter, and footnotes only as numbers of turns."""
-    text = re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL)
-    text = re.sub(r"^\[\^turn-\d+\]:.*\Z", "", text, flags=re.DOTALL | re.MULTILINE)
-    return re.sub(r"\[\^turn-(\d+)\]", r" (turn \1)", text).strip()
 
 
 def _table(table: Sequence[Sequence[str]]) -> str:
