@@ -13,7 +13,7 @@ test: $(UV)
 	$(UV) run --no-sync ruff format --check
 	$(UV) run --no-sync mypy
 	$(UV) run --no-sync lint-imports --no-logo
-	$(UV) run --no-sync pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(UV) run --no-sync pytest -n auto --dist loadfile
 
 bench: $(UV)
 	$(UV) run --quiet --all-extras python bench/run.py

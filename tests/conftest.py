@@ -33,14 +33,6 @@ hypothesis.settings.register_profile("moot", deadline=None, max_examples=60)
 hypothesis.settings.load_profile("moot")
 
 
-SLOW = ("test_local", "test_browser", "faults", "test_kills", "test_shared", "integrations")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that no processor is left with it when the others are done."""
-    items.sort(key=lambda item: not any(name in item.nodeid for name in SLOW))
-
-
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reaches a real model, or a file or a setting of whoever runs it."""
