@@ -277,9 +277,9 @@ def serve(
     ] = True,
 ) -> None:
     """Serve pages and the HTTP API, and run debates while nobody watches."""
-    from moot import commands
+    from moot import lasting
 
-    _run(commands.serve(host, port, work))
+    _run(lasting.serve(host, port, work))
 
 
 @cli.command()
@@ -290,9 +290,9 @@ def worker(
     ] = None,
 ) -> None:
     """Run debates from a Postgres that any number of workers and servers share."""
-    from moot import commands
+    from moot import lasting
 
-    _run(commands.worker(concurrency, metrics_port))
+    _run(lasting.worker(concurrency, metrics_port))
 
 
 db = typer.Typer(help="The database.", no_args_is_help=True)
@@ -302,9 +302,9 @@ cli.add_typer(db, name="db")
 @db.command()
 def upgrade() -> None:
     """Bring the database's schema up to date, as every command does when it finds it behind."""
-    from moot import commands
+    from moot import lasting
 
-    _run(commands.upgrade_database())
+    _run(lasting.upgrade_database())
 
 
 @cli.command()
@@ -314,9 +314,9 @@ def mcp(
     port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
 ) -> None:
     """Serve debates as tools to coding assistants and other MCP clients."""
-    from moot import commands
+    from moot import lasting
 
-    _run(commands.mcp(http, host, port))
+    _run(lasting.mcp(http, host, port))
 
 
 @cli.command()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +23,6 @@ from moot.hooks import notice_text
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
 from moot.model import Action, Status
-from moot.owner import this_process
 from moot.replay import retold
 from moot.screen import printable
 from moot.store.store import Stored
@@ -43,8 +40,7 @@ from moot.terminal import PlainView
 from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, waiting_text, watch
 
 if TYPE_CHECKING:
-    from moot.queue.queue import Queue
-    from moot.telemetry.metrics import Metrics
+    pass
 
 
 def run_command(command: Coroutine[None, None, Exit]) -> Exit:
@@ -145,7 +141,7 @@ async def list_debates(as_json: bool) -> Exit:
         rows = [debate_row(record) for record in records]
         print_table(Console(), ("id", "format", "status", "started", "topic"), rows, wide=("format", "started"))
     else:
-        _say(Console(), 'No debates yet. Start one: moot debate "Cats are better than dogs"')
+        say(Console(), 'No debates yet. Start one: moot debate "Cats are better than dogs"')
     return Exit.DONE
 
 
@@ -158,7 +154,7 @@ async def stop(debate_id: str) -> Exit:
     async with build(settings.load()) as app:
         record = await app.stop(debate_id)
     said = {Status.STOPPING: "stops after the step in progress", Status.STOPPED: "is stopped"}
-    _say(Console(), f"{record.id} {said.get(record.status, f'is {record.status}: nothing to stop')}")
+    say(Console(), f"{record.id} {said.get(record.status, f'is {record.status}: nothing to stop')}")
     return Exit.DONE
 
 
@@ -171,7 +167,7 @@ async def conclude(debate_id: str) -> Exit:
         said = "is finished: nothing to conclude"
     else:
         said = f"is {record.status}; it goes straight to its closing with: moot debate --resume {record.id}"
-    _say(Console(), f"{record.id} {said}")
+    say(Console(), f"{record.id} {said}")
     return Exit.DONE
 
 
@@ -188,14 +184,14 @@ async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], how
         if said and said.position is not None and stored.record.status in going_on:
             return await watch(app, stored, how)
     heard = "It is heard from the next step on." if said else "The debate goes on to its closing."
-    _say(Console(), f"{debate_id} is {stored.record.status}. {heard}")
+    say(Console(), f"{debate_id} is {stored.record.status}. {heard}")
     return Exit.DONE
 
 
 async def rate(debate_id: str, stars: int, comment: str) -> Exit:
     async with build(settings.load()) as app:
         rating = await app.rate(debate_id, stars, comment)
-    _say(Console(), f"{debate_id}: {'★' * rating.stars}{'☆' * (5 - rating.stars)}")
+    say(Console(), f"{debate_id}: {'★' * rating.stars}{'☆' * (5 - rating.stars)}")
     return Exit.DONE
 
 
@@ -209,7 +205,7 @@ async def export(debate_id: str | None, style: str, output: Path | None) -> Exit
         sys.stdout.write(shown.rstrip("\n") + "\n")
     else:
         _write_new(output, text)
-        _say(Console(stderr=True), f"Written to {output}")
+        say(Console(stderr=True), f"Written to {output}")
     return Exit.DONE
 
 
@@ -224,7 +220,7 @@ async def export_all(output: Path | None, style: str, status: str, format: str |
     chosen = Chosen(None if status == "any" else Status(status), format, moment(since) if since else None)
     async with build(settings.load()) as app:
         manifest = await app.export_all(output, chosen)
-    _say(Console(stderr=True), f"{manifest['debates']} debates written to {output}")
+    say(Console(stderr=True), f"{manifest['debates']} debates written to {output}")
     return Exit.DONE
 
 
@@ -232,9 +228,9 @@ async def workflow(debate_id: str) -> Exit:
     async with build(settings.load()) as app:
         made = await app.make_workflow(debate_id)
     console = Console()
-    _say(console, f"{made.id} of {debate_id}: {made.title}", "bold")
-    _say(console, f"\n{made.body}\n")
-    _say(console, made.result, "green" if made.delivered else "yellow")
+    say(console, f"{made.id} of {debate_id}: {made.title}", "bold")
+    say(console, f"\n{made.body}\n")
+    say(console, made.result, "green" if made.delivered else "yellow")
     return Exit.DONE if made.delivered or not made.attempts else Exit.FAILED
 
 
@@ -260,7 +256,7 @@ async def show_template(name: str) -> Exit:
         known = app.library.templates()
     if name not in known:
         raise NotFound(f"no template named {name!r}; moot templates list shows all")
-    _say(Console(), f"{known[name].title}\n\n{known[name].when}\n\n{known[name].text}")
+    say(Console(), f"{known[name].title}\n\n{known[name].when}\n\n{known[name].text}")
     return Exit.DONE
 
 
@@ -277,14 +273,14 @@ async def search_templates(question: str, top: int) -> Exit:
 async def add_template(file: Path) -> Exit:
     async with build(settings.load()) as app:
         added = app.library.add(file)
-    _say(Console(), f"{added.name}: {added.title}")
+    say(Console(), f"{added.name}: {added.title}")
     return Exit.DONE
 
 
 async def remove_template(name: str) -> Exit:
     async with build(settings.load()) as app:
         app.library.remove(name)
-    _say(Console(), f"{name} is removed")
+    say(Console(), f"{name} is removed")
     return Exit.DONE
 
 
@@ -297,94 +293,6 @@ async def stats(as_json: bool) -> Exit:
     else:
         print_table(Console(), STATS_HEADER, [stats_row(row) for row in rows])
     return Exit.DONE
-
-
-async def serve(host: str | None, port: int | None, works: bool) -> Exit:
-    from moot.web import server
-
-    chosen = settings.load()
-    _log_as_wanted(chosen)
-    await server.serve(chosen, host, port, _say_ready, works=works)
-    return Exit.DONE
-
-
-def _say_ready(address: str) -> None:
-    _say(Console(), f"moot is at {address} (Ctrl-C ends it)")
-    sys.stdout.flush()
-
-
-async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
-    from moot.queue import postgres_queue
-
-    chosen = settings.load()
-    _log_as_wanted(chosen)
-    port = chosen.metrics_port if metrics_port is None else metrics_port
-    async with build(chosen, metrics=_metrics(port)) as app:
-        queue = postgres_queue(app, concurrency or chosen.max_running)
-        if queue is None:
-            raise InvalidInput(
-                "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"
-            )
-        async with _beside(app, queue, port) as telling:
-            await queue.start()
-            at_once = concurrency or chosen.max_running
-            _say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{telling}")
-            sys.stdout.flush()
-            await _signalled()
-            await queue.drain(chosen.grace_seconds)
-    return Exit.DONE
-
-
-def _metrics(port: int | None) -> Metrics | None:
-    if port is None:
-        return None
-    from moot.telemetry.metrics import Metrics
-
-    return Metrics()
-
-
-@asynccontextmanager
-async def _beside(app: App, queue: Queue, port: int | None) -> AsyncIterator[str]:
-    """Tell the worker's numbers for as long as it works, if it has a port for that."""
-    if port is None:
-        yield ""
-        return
-    from moot.web.beside import telling
-
-    async with telling(app, queue, port) as address:
-        yield f" Metrics are at {address}/metrics."
-
-
-async def mcp(http: bool, host: str | None, port: int | None) -> Exit:
-    from moot.integrations.mcp import serve_http, serve_stdio
-
-    if http:
-        await serve_http(settings.load(), host, port, _say_ready)
-    else:
-        await serve_stdio(settings.load())
-    return Exit.DONE
-
-
-async def upgrade_database() -> Exit:
-    chosen = settings.load()
-    async with build(chosen):
-        _say(Console(), f"{chosen.database_name} is up to date.")
-    return Exit.DONE
-
-
-async def _signalled() -> None:
-    """Wait for SIGTERM or SIGINT; the second one ends the process at once."""
-    loop, asked = asyncio.get_running_loop(), asyncio.Event()
-
-    def leave(number: int) -> None:
-        if asked.is_set():
-            os._exit(128 + number)  # whatever was being done is done again by others
-        asked.set()
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(name, leave, name)
-    await asked.wait()
 
 
 async def models() -> Exit:
@@ -409,9 +317,9 @@ async def doctor() -> Exit:
     healthy = True
     async for check in checks():
         healthy = healthy and check.ok
-        _say(console, f"{'✓' if check.ok else '✗'} {check.what}", "green" if check.ok else "red")
+        say(console, f"{'✓' if check.ok else '✗'} {check.what}", "green" if check.ok else "red")
         if check.advice:
-            _say(console, f"    {check.advice}")
+            say(console, f"    {check.advice}")
     return Exit.DONE if healthy else Exit.FAILED
 
 
@@ -427,7 +335,7 @@ async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
     for failure in stored.failures:
         who = titles.get(failure.seat) or format.title(failure.seat)
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
-        _say(console, f"\n! {who}, an attempt failed: {failure.message}{kept}", "yellow")
+        say(console, f"\n! {who}, an attempt failed: {failure.message}{kept}", "yellow")
     if record.outcome is not None:
         print_outcome(console, format, stored)
         remark(console, usage_text(stored.turns))
@@ -435,9 +343,9 @@ async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
         remark(console, waiting_text(record.id, question.text, question.actions))
     else:
         reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
-        _say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")
+        say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")
     for notice in stored.notices:
-        _say(console, notice_text(notice), "" if notice.delivered_at else "yellow")
+        say(console, notice_text(notice), "" if notice.delivered_at else "yellow")
     return Exit.DONE
 
 
@@ -485,12 +393,6 @@ def _event_loop() -> Callable[[Coroutine[None, None, Exit]], Exit]:
     return uvloop.run
 
 
-def _log_as_wanted(chosen: settings.AppSettings) -> None:
-    from moot.telemetry import logs
-
-    logs.begin(chosen, os.environ, this_process().partition(" (")[0])
-
-
 def _log_to_file() -> None:
     folder = settings.data_folder()
     with suppress(OSError):  # no place for a log is no reason not to work
@@ -502,6 +404,6 @@ def _print_json(value: object) -> None:
     sys.stdout.buffer.write(orjson.dumps(value) + b"\n")
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
+def say(console: Console, text: str, style: str = "") -> None:
     """Print text, broken on words in a terminal and not at all in a pipe."""
     console.print(Text(printable(text), style=style), soft_wrap=not console.is_terminal)

@@ -117,7 +117,7 @@ async def _create(
         raise InvalidInput(f"the Idempotency-Key has {len(key)} characters; send 1 to {LONGEST_KEY}")
     if "checkpoints" in format.settings.model_fields:
         settings.setdefault("checkpoints", False)  # most who ask a model want one answer
-    record = await app.create(format.name, topic, settings, queued=True, key=key)
+    record = await app.create(format.name, topic, settings, queued=True, key=key, watched=True)
     if record.status is Status.QUEUED:
         record = await queue.enqueue(record.id)
     return Begun(record.id, record.status)

@@ -130,7 +130,7 @@ class Pages:
             refuse_addresses(wanted)
             if last(posted, "do") == "estimate":
                 return self._form(chosen, posted, estimate=await self._estimate(chosen, topic, wanted))
-            record = await self._app.create(chosen, topic, wanted, queued=True, key=_key(posted))
+            record = await self._app.create(chosen, topic, wanted, queued=True, key=_key(posted), watched=True)
         except MootError as error:
             return self._form(chosen, posted, error)
         await self._server.queue.enqueue(record.id)

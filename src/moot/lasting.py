@@ -1,0 +1,118 @@
+"""The commands that go on until they are told to end: a server, a worker, tools for assistants; and what they need."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from moot import settings
+from moot.app import App, build
+from moot.commands import say
+from moot.errors import InvalidInput
+from moot.owner import this_process
+from moot.watch import Exit
+
+if TYPE_CHECKING:
+    from moot.queue.queue import Queue
+    from moot.telemetry.metrics import Metrics
+
+
+async def serve(host: str | None, port: int | None, works: bool) -> Exit:
+    from moot.web import server
+
+    chosen = settings.load()
+    _log_as_wanted(chosen)
+    await server.serve(chosen, host, port, _say_ready, works=works)
+    return Exit.DONE
+
+
+def _say_ready(address: str) -> None:
+    say(Console(), f"moot is at {address} (Ctrl-C ends it)")
+    sys.stdout.flush()
+
+
+async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
+    from moot.queue import postgres_queue
+
+    chosen = settings.load()
+    _log_as_wanted(chosen)
+    port = chosen.metrics_port if metrics_port is None else metrics_port
+    async with build(chosen, metrics=_metrics(port)) as app:
+        queue = postgres_queue(app, concurrency or chosen.max_running)
+        if queue is None:
+            raise InvalidInput(
+                "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"
+            )
+        async with _beside(app, queue, port) as telling:
+            await queue.start()
+            at_once = concurrency or chosen.max_running
+            say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{telling}")
+            sys.stdout.flush()
+            await _signalled()
+            await queue.drain(chosen.grace_seconds)
+    return Exit.DONE
+
+
+def _metrics(port: int | None) -> Metrics | None:
+    if port is None:
+        return None
+    from moot.telemetry.metrics import Metrics
+
+    return Metrics()
+
+
+@asynccontextmanager
+async def _beside(app: App, queue: Queue, port: int | None) -> AsyncIterator[str]:
+    """Tell the worker's numbers for as long as it works, if it has a port for that."""
+    if port is None:
+        yield ""
+        return
+    from moot.web.beside import telling
+
+    async with telling(app, queue, port) as address:
+        yield f" Metrics are at {address}/metrics."
+
+
+async def mcp(http: bool, host: str | None, port: int | None) -> Exit:
+    from moot.integrations.mcp import serve_http, serve_stdio
+
+    if http:
+        await serve_http(settings.load(), host, port, _say_ready)
+    else:
+        await serve_stdio(settings.load())
+    return Exit.DONE
+
+
+async def upgrade_database() -> Exit:
+    chosen = settings.load()
+    async with build(chosen):
+        say(Console(), f"{chosen.database_name} is up to date.")
+    return Exit.DONE
+
+
+async def _signalled() -> None:
+    """Wait for SIGTERM or SIGINT; the second one ends the process at once."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def leave(number: int) -> None:
+        if asked.is_set():
+            os._exit(128 + number)  # whatever was being done is done again by others
+        asked.set()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(name, leave, name)
+    await asked.wait()
+
+
+def _log_as_wanted(chosen: settings.AppSettings) -> None:
+    from moot.telemetry import logs
+
+    logs.begin(chosen, os.environ, this_process().partition(" (")[0])
