@@ -267,6 +267,15 @@ class App:
 
         return page(text, stored.record.topic)
 
+    def transcript(self, stored: Stored) -> str:
+        """Every word of a debate, with its outcome, as markdown."""
+        from moot.export.transcript import markdown
+
+        record, turns, *_ = stored
+        format = known_formats.find(self.formats, record.format)
+        titles = {event.seat: event.title for event in retold(record, turns, format)}
+        return markdown(record, turns, titles, self._outcome(stored))
+
     async def export_all(self, folder: Path, chosen: Chosen) -> Manifest:
         """Write the traces of many debates to a new folder, the newest first."""
         from moot.export.bundle import write_bundle
@@ -345,13 +354,9 @@ class App:
 
     def _document(self, stored: Stored) -> str:
         """The outcome's own document, or the transcript."""
-        from moot.export.transcript import markdown
-
-        record, turns, *_ = stored
-        format, outcome = known_formats.find(self.formats, record.format), self._outcome(stored)
-        own = outcome.document(record, turns) if outcome else None
-        titles = {event.seat: event.title for event in retold(record, turns, format)}
-        return own or markdown(record, turns, titles, outcome)
+        outcome = self._outcome(stored)
+        own = outcome.document(stored.record, stored.turns) if outcome else None
+        return own or self.transcript(stored)
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
         known = ", ".join(sorted(format.settings.model_fields))

@@ -14,11 +14,8 @@ from pydantic import Field
 
 from moot.app import App
 from moot.errors import MootError, NotFound
-from moot.export.transcript import markdown
-from moot.formats import find
 from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line
 from moot.model import AnyFormat
-from moot.replay import retold
 
 LATEST = 20
 MARKDOWN, JSON = "text/markdown", "application/json"
@@ -36,11 +33,7 @@ class Reader:
 
     async def transcript(self, id: str) -> str:
         """Every word of a debate, with its outcome."""
-        record, turns, *_ = await self.app.load(id)
-        format = find(self.app.formats, record.format)
-        outcome = format.outcome.model_validate(record.outcome) if record.outcome else None
-        titles = {event.seat: event.title for event in retold(record, turns, format)}
-        return _quoted(markdown(record, turns, titles, outcome))
+        return _quoted(self.app.transcript(await self.app.load(id)))
 
     async def decision(self, id: str) -> str:
         """The record of a debate's outcome; the transcript where its format writes no record of its own."""
