@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 
 from moot.app import build
-from moot.model import NO_USAGE
+from moot.core.debate import NO_USAGE
 from moot.settings import AppSettings
 
 SEATS = ("debater_a", "debater_b", "judge")

@@ -65,7 +65,7 @@ async def bare_loop(url: str, debates: int) -> Load:
 
 async def replay(url: str) -> float:
     """Seconds to load a debate of 101 turns and play them into its script again."""
-    from moot.replay import next_steps
+    from moot.core.replay import next_steps
 
     with tempfile.TemporaryDirectory() as folder:
         async with open_app(folder, url) as app:

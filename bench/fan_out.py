@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import uvloop
 
-from moot.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
+from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
 from moot.queue.embedded import EmbeddedQueue
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.server import Uvicorn, build_app, listening

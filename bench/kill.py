@@ -29,7 +29,7 @@ from troupe import Process, Troupe, own_postgres, until
 
 from moot.app import App
 from moot.attempts import TAKEN_OVER
-from moot.model import Status, Turn
+from moot.core.debate import Status, Turn
 
 SCENES = (
     Scene("duel", {"max_rounds": 3}),

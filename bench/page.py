@@ -19,7 +19,7 @@ sys.path += [str(Path(__file__).parent.parent / "tests" / folder) for folder in 
 
 from theatre import Theatre, company
 
-from moot.model import Status
+from moot.core.debate import Status
 
 LOADS = 7
 SPEECH = ("Some **words** that go on. " * 160)[:4000]

@@ -32,10 +32,10 @@ from troupe import Cluster, Process, Troupe, own_postgres, until
 
 from moot import formats
 from moot.app import App, build
-from moot.engine import Ending
+from moot.core.debate import Status
+from moot.core.engine import Ending
+from moot.core.prompts import Prompts
 from moot.llm.connect import Models
-from moot.model import Status
-from moot.prompts import Prompts
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
 

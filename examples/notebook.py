@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import moot
 from moot.app import App, build
-from moot.events import TurnChunk, TurnFinished, TurnStarted
+from moot.core.events import TurnChunk, TurnFinished, TurnStarted
 from moot.settings import load
 
 T = TypeVar("T")

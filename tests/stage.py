@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from moot.engine import Control, Ending, Player, Reply, Voice, run_debate
+from moot.core.debate import Failure, Record, Said, SeatSettings, Step, Turn
+from moot.core.engine import Control, Ending, Player, Reply, Voice, run_debate
+from moot.core.events import Event, TurnChunk, encode
+from moot.core.format import AnyFormat
+from moot.core.prompts import Prompts
+from moot.core.script import Debate
 from moot.errors import ModelError, WrongStatus
-from moot.events import Event, TurnChunk, encode
 from moot.formats.duel.format import DUEL, neutral_names
 from moot.llm.client import Connection, Request
-from moot.model import AnyFormat, Debate, Failure, Record, Said, SeatSettings, Step, Turn
 from moot.players.human import HumanPlayer
 from moot.players.model import ModelPlayer
-from moot.prompts import Prompts
 from moot.testing import MemoryStore, ScriptedModel
 
 ID = "DEB-stage234"

@@ -10,9 +10,9 @@ import moot
 from model_server import VERDICT, ModelServer
 from moot import settings
 from moot.app import build
+from moot.core.debate import Status
 from moot.errors import DebateEnded, InvalidInput, NotFound
 from moot.formats.duel.format import Verdict
-from moot.model import Status
 from replies import answers
 
 

@@ -9,13 +9,13 @@ import pytest
 from pydantic import Field
 
 from moot.app import App
+from moot.core.debate import Status
+from moot.core.events import TurnFinished
+from moot.core.prompts import Prompts
 from moot.errors import Fenced, InvalidInput, NotFound
-from moot.events import TurnFinished
 from moot.formats import by_name
 from moot.formats.duel.format import DUEL, DuelSettings
 from moot.llm.connect import Models
-from moot.model import Status
-from moot.prompts import Prompts
 from moot.settings import AppSettings
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import sensible

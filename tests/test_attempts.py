@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.attempts import LONGEST_SECONDS, TAKEN_OVER, Retries, attempts, first_missing
+from moot.core.debate import Failure, Record, Turn
+from moot.core.stored import Stored
 from moot.errors import MootError, RateLimited, ReplyCut, ServerFault, StoreError, Unreachable, WrongKey
-from moot.model import Failure, Record, Turn
-from moot.store.store import Stored
 
 DOWN = Unreachable("nobody is there")
 

@@ -11,11 +11,11 @@ from pydantic import JsonValue
 
 from model_server import VERDICT, ModelServer
 from moot.app import App, build
+from moot.core.debate import Usage
 from moot.errors import InvalidInput, Unreachable
 from moot.llm.client import Completion, Message, Request
 from moot.llm.connect import Choice, Models
 from moot.llm.providers import ModelName, parse_name
-from moot.model import Usage
 from moot.players.model import retry_delay
 from moot.settings import AppSettings, ProviderSettings
 

@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from moot.app import App
 from moot.cli import cli
-from moot.model import Status
+from moot.core.debate import Status
 from moot.queue.postgres import PostgresQueue
 from moot.settings import AppSettings
 from moot.store.postgres import Server, open_postgres

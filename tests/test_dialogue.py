@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from model_server import ModelServer
+from moot.core.prompts import Message
 from moot.llm.client import Request, Schema
-from moot.prompts import Message
 from program import COMMAND, run
 from stage import ANALYSIS, CLEAR, FAST, Panelists
 from test_terminal import in_terminal

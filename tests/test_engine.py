@@ -13,13 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.engine import Ending, HumanNeeded, Reply, Voice
+from moot.core.debate import Outcome, Said, Seat, Settings, Status, Step, Turn
+from moot.core.engine import Ending, HumanNeeded, Reply, Voice
+from moot.core.events import EVENTS_PER_RUN, DebateFailed, Event, LimitReached, TurnFinished, Waiting
+from moot.core.format import AnyFormat, Format
+from moot.core.replay import next_steps
+from moot.core.script import Debate, Script
 from moot.errors import Fenced, ModelTimeout, Refused, StoreError
-from moot.events import EVENTS_PER_RUN, DebateFailed, Event, LimitReached, TurnFinished, Waiting
 from moot.formats import built_in
 from moot.formats.duel.format import DUEL
-from moot.model import AnyFormat, Debate, Format, Outcome, Said, Script, Seat, Settings, Status, Step, Turn
-from moot.replay import next_steps
 from stage import ID, Between, Killed, Stage, ballot, kill_at
 
 ARGUED = [(f"debater_{side}", "argument", round) for round in (1, 2) for side in "ab"]

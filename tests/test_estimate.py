@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from moot.core.debate import Status
+from moot.core.events import Event
 from moot.errors import InvalidInput
-from moot.events import Event
 from moot.llm.client import Request
-from moot.model import Status
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
 

@@ -7,10 +7,10 @@ from typing import get_args
 
 import pytest
 
+from moot.core.events import Event, Terminal, Waiting, encode
+from moot.core.replay import retold
 from moot.errors import Refused
-from moot.events import Event, Terminal, Waiting, encode
 from moot.formats.duel.format import DUEL
-from moot.replay import retold
 from stage import ID, Stage, as_json, ballot, judged
 
 EPOCH = "2023-11-14T22:13:20+00:00"

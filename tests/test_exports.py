@@ -10,7 +10,7 @@ import pytest
 
 from in_process import moot
 from moot.app import App, build
-from moot.model import Status
+from moot.core.debate import Status
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from stage import sensible

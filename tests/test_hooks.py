@@ -24,26 +24,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from moot.core.debate import Record, Status
+from moot.core.notices import LARGEST_OUTCOME, Notice, notices
 from moot.errors import StoreError, faults
 from moot.hooks import (
     AT_ONCE,
     ATTEMPTS,
     DELAYS,
-    LARGEST_OUTCOME,
     LEASE_SECONDS,
     Attempt,
     Courier,
-    Notice,
     Webhook,
     Webhooks,
     next_delay,
     notice_text,
-    notices,
     signature,
     signing_key,
     told,
 )
-from moot.model import Record, Status
 
 SECRET = "whsec_" + base64.b64encode(b"sentinel-key-of-24-bytes").decode()
 AT = 1_700_000_000.0

@@ -16,9 +16,9 @@ import pytest
 
 from model_server import ModelServer
 from moot.app import open_store
-from moot.model import Status, Turn
+from moot.core.debate import Status, Turn
+from moot.core.stored import Stored
 from moot.shared import ALONE
-from moot.store.store import Stored
 from program import COMMAND, run
 from replies import answers
 

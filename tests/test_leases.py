@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from moot.app import App, open_store
-from moot.engine import Ending
+from moot.core.debate import Status
+from moot.core.engine import Ending
 from moot.errors import Busy
-from moot.model import Status
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible

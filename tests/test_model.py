@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.core.debate import Limits, SeatSettings, Settings, Status, Turn, Usage, span_seconds
+from moot.core.events import LimitReached
 from moot.errors import ScriptChanged
-from moot.events import LimitReached
 from moot.formats.duel.format import DUEL
 from moot.llm.client import Completion, Request
-from moot.model import Limits, SeatSettings, Settings, Status, Turn, Usage, span_seconds
 from stage import ID, Stage, ballot, judged, sensible
 
 

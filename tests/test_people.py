@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from moot.app import App
-from moot.engine import Ending
+from moot.core.debate import Action, Question, Said, Status, Step, Turn
+from moot.core.engine import Ending
+from moot.core.events import Event, LimitReached, TurnFinished, Waiting
+from moot.core.format import AnyFormat
 from moot.errors import InvalidInput, NotFound, WrongStatus
-from moot.events import Event, LimitReached, TurnFinished, Waiting
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import MOST_REVISIONS, PANEL
 from moot.llm.client import Request
-from moot.model import Action, AnyFormat, Question, Said, Status, Step, Turn
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
 from moot.testing import MemoryStore, ScriptedModel, scripted_app

@@ -21,10 +21,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from moot.core.debate import Step, Turn
+from moot.core.format import AnyFormat
+from moot.core.prompts import Message, Prompts, data
+from moot.core.script import Debate
 from moot.formats.duel.format import DUEL, SIDES
 from moot.llm.client import Request
-from moot.model import AnyFormat, Debate, Step, Turn
-from moot.prompts import Message, Prompts, data
 from stage import TOPIC, A, B, Stage, ballot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

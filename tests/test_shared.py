@@ -15,10 +15,11 @@ import pytest
 
 from in_process import moot
 from model_server import PATIENCE, ModelServer
-from moot.model import Status
+from moot.core.debate import Status
+from moot.core.stored import Stored
 from moot.shared import ALONE
 from moot.store.postgres import open_postgres
-from moot.store.store import Stored, Worker
+from moot.store.store import Worker
 from program import events_until, finish, run, started
 
 DUEL = ("debate", "Cats are better than dogs", "--format", "duel", "--max-rounds", "1", "--json", "--model")

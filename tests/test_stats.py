@@ -16,9 +16,9 @@ from typing_extensions import TypedDict, is_typeddict
 
 from in_process import moot
 from model_server import ModelServer
+from moot.core.debate import Rating, Record, SeatSettings, Status, Turn, Usage
+from moot.core.trace import Trace, trace
 from moot.export.stats import Stats, stats
-from moot.export.trace import Trace, trace
-from moot.model import Rating, Record, SeatSettings, Status, Turn, Usage
 from program import Ran, run
 from replies import answers, critique, kind_of
 

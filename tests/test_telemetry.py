@@ -28,8 +28,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from model_server import PATIENCE, ModelServer
 from moot.app import App
+from moot.core.debate import Status, Usage
 from moot.errors import ModelError, ModelTimeout, WrongKey
-from moot.model import Status, Usage
 from moot.settings import AppSettings
 from moot.telemetry.logs import HIDDEN, JsonLines, TextLines, hiding, secrets
 from moot.telemetry.metrics import MOST_MODELS, OTHER, Metrics

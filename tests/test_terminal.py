@@ -23,12 +23,13 @@ from rich.console import Console
 
 from emulator import Screen
 from model_server import VERDICT, ModelServer
-from moot.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted
+from moot.core.debate import Record, SeatSettings, Usage
+from moot.core.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted
 from moot.formats.duel.format import DUEL
-from moot.model import Record, SeatSettings, Usage
-from moot.screen import printable, wrap
+from moot.screen import wrap
 from moot.tables import aligned, print_table
 from moot.terminal import LiveView, PlainView
+from moot.text.plain import printable
 from program import COMMAND
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

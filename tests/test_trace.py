@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from moot.export.trace import trace
+from moot.core.debate import Record, SeatSettings, Status, Turn, Usage
+from moot.core.trace import trace
 from moot.formats.duel.format import DUEL
-from moot.model import Record, SeatSettings, Status, Turn, Usage
 from stage import Stage, ballot, judged
 
 RECORD = Record(

@@ -15,8 +15,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from moot.app import App, build
+from moot.core.debate import Status
 from moot.hooks import notice_text
-from moot.model import Status
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from stage import sensible

@@ -19,8 +19,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from moot.core.debate import Issue
 from moot.errors import faults
-from moot.model import Issue
 from moot.workflow import Delivery, WorkflowSettings, deliver
 
 ISSUE = Issue("Use REST", "## Context\n\nWe chose REST.\n\n- [ ] Write it — soon\n")

@@ -17,7 +17,7 @@ from typing import Any
 import moot
 from moot.app import LONGEST_TOPIC
 from moot.errors import MootError
-from moot.export.transcript import contained, in_line
+from moot.text.markdown import contained, in_line
 
 MERGE, REFUSE, NO_VERDICT = 0, 1, 2
 SETTINGS: dict[str, Any] = {"max_rounds": 2, "stance_a": "pro"}

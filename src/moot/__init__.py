@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from moot.events import Event
-    from moot.model import Outcome
+    from moot.core.debate import Outcome
+    from moot.core.events import Event
 
 
 async def stream(

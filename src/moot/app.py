@@ -17,20 +17,8 @@ import orjson
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.engine import Ending, Player, TurnStore, Until
-from moot.errors import InvalidInput, MootError, NotFound, ScriptChanged, WrongStatus, faults
-from moot.estimate import Estimate, estimate
-from moot.events import Event
-from moot.export.bundle import Chosen, Manifest
-from moot.export.stats import Stats, stats
-from moot.export.trace import Trace, trace
-from moot.hooks import Courier, told
-from moot.llm.cassette import Recorder, Recording
-from moot.llm.client import Client
-from moot.llm.connect import Choice, Models
-from moot.model import (
+from moot.core.debate import (
     Action,
-    AnyFormat,
     Issue,
     Outcome,
     Question,
@@ -44,21 +32,34 @@ from moot.model import (
     Usage,
     Workflow,
 )
-from moot.players.answer import clean
+from moot.core.emitter import Sink
+from moot.core.engine import Ending, Player, TurnStore, Until
+from moot.core.estimate import Estimate, estimate
+from moot.core.events import Event
+from moot.core.format import AnyFormat
+from moot.core.prompts import Prompts
+from moot.core.replay import next_steps, retold
+from moot.core.stored import Stored
+from moot.core.trace import Trace, trace
+from moot.errors import InvalidInput, MootError, NotFound, ScriptChanged, WrongStatus, faults
+from moot.export.bundle import Chosen, Manifest
+from moot.export.stats import Stats, stats
+from moot.hooks import Courier, told
+from moot.llm.cassette import Recorder, Recording
+from moot.llm.client import Client
+from moot.llm.connect import Choice, Models
 from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
-from moot.prompts import Prompts
-from moot.readers import Sink
-from moot.replay import next_steps, retold
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
 from moot.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.operations import answered
-from moot.store.store import Place, Store, Stored
+from moot.store.store import Place, Store
 from moot.telemetry.spans import open_spans
 from moot.telemetry.telemetry import Telemetry
+from moot.text.plain import clean
 
 if TYPE_CHECKING:
     from moot.telemetry.metrics import Metrics

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import count
 
+from moot.core.stored import Stored
 from moot.errors import ModelError, MootError, RateLimited, Refused
-from moot.store.store import Stored
 
 TAKEN_OVER = "taken_over"
 """The code of the failure that tells of a run that died."""

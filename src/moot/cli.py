@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from moot.model import Action
+    from moot.core.debate import Action
     from moot.watch import Exit
 
 cli = typer.Typer(

@@ -17,15 +17,14 @@ from rich.text import Text
 
 from moot import settings
 from moot.app import App, build
+from moot.core.debate import Action, Status
+from moot.core.replay import retold
+from moot.core.stored import Stored
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.formats import find
 from moot.hooks import notice_text
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
-from moot.model import Action, Status
-from moot.replay import retold
-from moot.screen import printable
-from moot.store.store import Stored
 from moot.tables import (
     STATS_HEADER,
     debate_row,
@@ -37,6 +36,7 @@ from moot.tables import (
     usage_text,
 )
 from moot.terminal import PlainView
+from moot.text.plain import printable
 from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, waiting_text, watch
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from enum import Enum, auto
 from textwrap import wrap
 
 from moot.app import App
+from moot.core.debate import Action
+from moot.core.events import Waiting
 from moot.errors import InvalidInput, WrongStatus
-from moot.events import Waiting
-from moot.model import Action
-from moot.screen import printable
+from moot.text.plain import printable
 
 LABELS: Mapping[Action, str] = {
     "continue": "[C]ontinue",

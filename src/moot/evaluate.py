@@ -15,12 +15,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from moot import settings
 from moot.app import App, build
+from moot.core.debate import Record, Status
+from moot.core.events import Event, TurnFinished
+from moot.core.stored import Stored
 from moot.errors import InvalidInput, MootError
-from moot.events import Event, TurnFinished
 from moot.formats.evaluation.scorecard import Scorecard, compare, last_of, ranking
 from moot.ideas import REPORT, Idea, read, settings_for, topics_from, write_report
-from moot.model import Record, Status
-from moot.store.store import Stored
 from moot.tables import print_table
 from moot.terminal import JsonView
 from moot.watch import Exit, Watching, complain, nobody_reads, remark, watch

@@ -17,29 +17,21 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
-import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from moot.core.debate import Status
+from moot.core.notices import EVENTS, HookEvent, Notice
 from moot.errors import StoreError
-from moot.export.trace import iso
-from moot.model import JsonObject, Record, Status
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 log = logging.getLogger(__name__)
 
-HookEvent: TypeAlias = Literal["outcome", "waiting", "failed"]
-EVENTS: Mapping[Status, HookEvent] = {
-    Status.FINISHED: "outcome",
-    Status.WAITING: "waiting",
-    Status.FAILED: "failed",
-}
 DELAYS = (5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
 """Seconds after each attempt that failed; the one after the last is not repeated."""
 ATTEMPTS = len(DELAYS) + 1
@@ -50,8 +42,6 @@ SECONDS = 15.0
 LEASE_SECONDS = 60.0
 AT_ONCE = 10
 POLL_SECONDS = 5.0
-LONGEST_TEXT = 2000
-LARGEST_OUTCOME = 16_000
 
 
 # Settings
@@ -97,60 +87,6 @@ def told(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:
 
 
 # What is told
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """What one webhook is told of one event, and how that has gone so far; times are the database's."""
-
-    id: str
-    debate_id: str
-    run: int
-    event: HookEvent
-    hook: str
-    payload: str
-    attempts: int = 0
-    next_at: float | None = None
-    """When it is due; never any more when it is delivered or given up."""
-    delivered_at: float | None = None
-    result: str = ""
-    """What the last attempt came to."""
-
-
-def notices(record: Record, at: float, hooks: Sequence[str], question: str | None = None) -> tuple[Notice, ...]:
-    """What these webhooks are to be told of a debate whose run has just ended; the same again when asked again."""
-    event = EVENTS.get(record.status)
-    if event is None or not hooks:
-        return ()
-    payload = orjson.dumps(_payload(record, event, at, question)).decode()
-    return tuple(
-        Notice(_id(record, event, hook), record.id, record.run, event, hook, payload, next_at=at) for hook in hooks
-    )
-
-
-def _id(record: Record, event: HookEvent, hook: str) -> str:
-    return "msg_" + hashlib.sha256(f"{record.id} {record.run} {event} {hook}".encode()).hexdigest()[:24]
-
-
-def _payload(record: Record, event: HookEvent, at: float, question: str | None) -> JsonObject:
-    outcome = record.outcome or {}
-    about: JsonObject = {
-        "debate": record.id,
-        "run": record.run,
-        "format": record.format,
-        "topic": record.topic,
-        "status": record.status.value,
-    }
-    match event:
-        case "outcome":
-            fits = len(orjson.dumps(outcome)) <= LARGEST_OUTCOME
-            summary = str(outcome.get("summary", ""))[:LONGEST_TEXT]
-            about |= {"stop_reason": record.stop_reason, "summary": summary, "outcome": outcome if fits else None}
-        case "waiting":
-            about["question"] = (question or "")[:LONGEST_TEXT]
-        case "failed":
-            about["error"] = (record.error or "")[:LONGEST_TEXT]
-    return {"type": f"debate.{event}", "timestamp": iso(at), "data": about}
 
 
 def notice_text(notice: Notice) -> str:

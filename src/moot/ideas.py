@@ -20,7 +20,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from moot.errors import InvalidInput, NotFound
 from moot.formats.evaluation.settings import LONGEST_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
-from moot.players.answer import clean
+from moot.text.plain import clean
 
 NAMES = ("idea.md", "README.md")
 """What an idea's text is called in a folder of its own, the first before the second."""

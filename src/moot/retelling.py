@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from moot.core.debate import Record, Status
+from moot.core.events import EVENTS_PER_RUN, DebateFailed, DebateFinished, DebateStopped, Event, Terminal, Waiting
+from moot.core.format import AnyFormat
+from moot.core.replay import next_steps, retold
+from moot.core.stored import Stored
+from moot.core.trace import trace
 from moot.errors import MootError
-from moot.events import EVENTS_PER_RUN, DebateFailed, DebateFinished, DebateStopped, Event, Terminal, Waiting
-from moot.export.trace import trace
-from moot.model import AnyFormat, Record, Status
-from moot.replay import next_steps, retold
-from moot.store.store import Stored
 
 
 def placed(event: Event) -> Event:

@@ -12,16 +12,18 @@ from functools import partial
 from typing import NoReturn, TypeAlias
 
 from moot.attempts import TAKEN_OVER, Retries, attempts, first_missing
-from moot.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
+from moot.core.debate import Failure, Record, Status
+from moot.core.emitter import Sink
+from moot.core.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
+from moot.core.events import EVENTS_PER_RUN, DebateFailed
+from moot.core.format import AnyFormat
+from moot.core.stored import Stored
 from moot.errors import Busy, Fenced, NotFound, StoreError, WrongStatus
-from moot.events import EVENTS_PER_RUN, DebateFailed
 from moot.formats import find
-from moot.model import AnyFormat, Failure, Record, Status
 from moot.owner import is_dead, this_process
-from moot.readers import Sink
 from moot.settings import AppSettings
 from moot.store.patient import Patient
-from moot.store.store import Store, Stored
+from moot.store.store import Store
 from moot.telemetry.telemetry import Telemetry
 
 log = logging.getLogger(__name__)

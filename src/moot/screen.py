@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
-import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 
 from rich.cells import cell_len, chop_cells
 from rich.console import Console, RenderableType
 from rich.text import Text
-
-JOINERS = "\u200c\u200d"
-"""Invisible, but Persian, Hindi and many emoji are not themselves without them."""
-INVISIBLE = "\r\xad\u200b\u200e\u200f\u2060\ufeff"
-
-
-def printable(text: str) -> str:
-    """Text somebody else wrote, unable to steer the terminal. Each letter is treated alike wherever it stands."""
-    return text if text.isprintable() else "".join(map(_printable_letter, text))
-
-
-@functools.lru_cache(maxsize=4096)
-def _printable_letter(letter: str) -> str:
-    if letter.isprintable() or letter in "\n\t" + JOINERS:
-        return letter
-    if letter in INVISIBLE:
-        return ""
-    match unicodedata.category(letter):
-        case "Zs":
-            return letter
-        case "Zl" | "Zp":
-            return "\n"
-        case _:
-            return "\ufffd"
 
 
 def wrap(text: str, width: int) -> list[tuple[str, int]]:

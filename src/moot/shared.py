@@ -7,11 +7,11 @@ from collections.abc import Callable
 from contextlib import aclosing, suppress
 
 from moot.app import App
-from moot.engine import Ending
+from moot.core.emitter import Sink
+from moot.core.engine import Ending
 from moot.errors import StoreError, WrongStatus
 from moot.queue import postgres_queue
 from moot.queue.postgres import PostgresQueue
-from moot.readers import Sink
 
 HELP_CONCURRENCY = 4
 LOOK_SECONDS = 5.0

@@ -11,9 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moot.core.debate import NO_USAGE, Outcome, Record, Turn, Usage
+from moot.core.format import AnyFormat
 from moot.export.stats import Stats
-from moot.model import NO_USAGE, AnyFormat, Outcome, Record, Turn, Usage
-from moot.screen import printable
+from moot.text.plain import printable
 
 INDENT = "  "
 LONGEST_LINE = 100

@@ -13,10 +13,12 @@ from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.text import Text
 
-from moot.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
-from moot.model import AnyFormat, Record
-from moot.screen import Bottom, printable, wrap
+from moot.core.debate import Record
+from moot.core.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
+from moot.core.format import AnyFormat
+from moot.screen import Bottom, wrap
 from moot.tables import INDENT, LONGEST_LINE, reason_text, short_model
+from moot.text.plain import printable
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 SECONDS_PER_FRAME = 0.05

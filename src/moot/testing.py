@@ -10,16 +10,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from moot.app import App
-from moot.engine import Control, Ending
+from moot.core.debate import Failure, Rating, Record, Said, Status, Turn, Usage, Workflow
+from moot.core.engine import Control, Ending
+from moot.core.format import AnyFormat
+from moot.core.notices import Notice, notices
+from moot.core.prompts import Prompts
+from moot.core.stored import Stored
 from moot.errors import Fenced, ModelError
 from moot.formats import load
-from moot.hooks import Notice, notices
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Completion, Request
 from moot.llm.connect import Models
 from moot.llm.server import prompt_characters
-from moot.model import AnyFormat, Failure, Rating, Record, Said, Status, Turn, Usage, Workflow
-from moot.prompts import Prompts
 from moot.settings import AppSettings, Price
 from moot.store.operations import (
     answered,
@@ -32,7 +34,7 @@ from moot.store.operations import (
     not_found,
     position_taken,
 )
-from moot.store.store import Place, Running, Store, Stored, Unfinished, Worker
+from moot.store.store import Place, Running, Store, Unfinished, Worker
 
 ENDED = {Status.STOPPED, Status.FINISHED, Status.FAILED}
 RUNNING = {Status.RUNNING, Status.STOPPING}

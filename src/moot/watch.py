@@ -17,21 +17,22 @@ from rich.padding import Padding
 from rich.text import Text
 
 from moot.app import App
+from moot.core.debate import Action, Outcome, Record, Status, span_seconds
+from moot.core.emitter import Sink
+from moot.core.engine import Ending
+from moot.core.events import DebateStarted, Event, Waiting
+from moot.core.format import AnyFormat
+from moot.core.replay import retold
+from moot.core.stored import Stored
 from moot.dialogue import Left, converse, yes
-from moot.engine import Ending
 from moot.errors import MootError
-from moot.events import DebateStarted, Event, Waiting
-from moot.export.decision import body
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
-from moot.model import Action, AnyFormat, Outcome, Record, Status, span_seconds
 from moot.queue import postgres_queue
-from moot.readers import Sink
-from moot.replay import retold
-from moot.screen import printable
-from moot.store.store import Stored
 from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, reason_text, usage_text
 from moot.terminal import JsonView, LiveView, PlainView, View
+from moot.text.markdown import body
+from moot.text.plain import printable
 
 TINY = (
     "The built-in model is tiny: it shows how moot works, not how well models argue. For a real debate set "

@@ -25,8 +25,10 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from moot.export.decision import front_matter, publish, slug
-from moot.model import Issue
+from moot.core.debate import Issue
+from moot.text.files import publish
+from moot.text.markdown import front_matter
+from moot.text.plain import slug
 
 COMMAND_SECONDS = 60.0
 WEBHOOK_SECONDS = 10.0

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 from formats.critics import Critics, critique, issue
 from formats.critics import staged as staged_critique
+from moot.core.debate import Point, Record, Seat, SeatSettings, Status, Turn
+from moot.core.format import AnyFormat, Format
+from moot.core.script import Debate
 from moot.export.argdown import LONGEST_TEXT, LONGEST_TITLE, argdown
 from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.formats.evaluation.format import EVALUATION
 from moot.formats.panel.format import PANEL
 from moot.llm.client import Request
-from moot.model import AnyFormat, Debate, Format, Point, Record, Seat, SeatSettings, Status, Turn
 from stage import CLEAR, FAST, SYNTHESIS, Panelists, Stage, judged
 from web.hostile import PAYLOADS
 

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from moot.core.debate import Record, SeatSettings, Status, Turn
+from moot.core.trace import Trace, trace
 from moot.errors import InvalidInput
 from moot.export.bundle import Chosen, moment, write_bundle
-from moot.export.trace import Trace, trace
-from moot.model import Record, SeatSettings, Status, Turn
 
 START = 1_700_000_000.0
 

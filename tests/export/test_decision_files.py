@@ -16,7 +16,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import InvalidInput
-from moot.export.decision import front_matter, publish, slug, write
+from moot.export.decision import write
+from moot.text.files import publish
+from moot.text.markdown import front_matter
+from moot.text.plain import slug
 
 HOSTILE = st.one_of(
     st.text(max_size=200),

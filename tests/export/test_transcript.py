@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from moot.export.transcript import contained, in_line, markdown
+from moot.core.debate import Record, SeatSettings, Status, Turn
+from moot.export.transcript import markdown
 from moot.formats.duel.format import Verdict
-from moot.model import Record, SeatSettings, Status, Turn
+from moot.text.markdown import contained, in_line
 
 SNAPSHOT = Path(__file__).parent.parent / "snapshots" / "transcript.md"
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B", "judge": "Judge", "human": "Human"}

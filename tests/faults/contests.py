@@ -10,7 +10,7 @@ from scenes import SCENES, TOPIC, Blow, create, finished
 from sweeps import Place
 from troupe import Process, until
 
-from moot.model import Status, Turn
+from moot.core.debate import Status, Turn
 from moot.store import jobs
 from moot.store.operations import Job
 

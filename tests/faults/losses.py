@@ -11,7 +11,7 @@ from sweeps import Place, Survival, lost
 from troupe import until
 
 from moot.attempts import TAKEN_OVER
-from moot.model import Status, Turn
+from moot.core.debate import Status, Turn
 
 HELD = 0.5
 """Seconds for a word of a reply, of which each has some ten: nothing ends meanwhile."""

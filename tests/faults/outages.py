@@ -12,8 +12,8 @@ from scenes import SCENES, create, finished
 from sweeps import Place, lost
 from troupe import Cluster, until
 
+from moot.core.debate import Turn
 from moot.errors import StoreError
-from moot.model import Turn
 
 WORD_SECONDS = 0.05
 

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from model_server import ModelServer
 from moot.app import App, build
-from moot.model import Status, Turn
+from moot.core.debate import Status, Turn
 from moot.settings import AppSettings, ProviderSettings
 from replies import answers
 

@@ -16,9 +16,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import orjson
 from pydantic import JsonValue, TypeAdapter
 
+from moot.core.debate import Record, Said, Turn
+from moot.core.format import AnyFormat
+from moot.core.replay import next_steps
 from moot.formats import load
-from moot.model import AnyFormat, Record, Said, Turn
-from moot.replay import next_steps
 from stage import ID, Between, Panelists, Stage, sensible
 
 FOLDER = Path(__file__).parent.parent / "snapshots" / "stored"

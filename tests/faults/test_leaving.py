@@ -14,7 +14,7 @@ from scenes import SCENES, create, told
 from sweeps import Place, place
 from troupe import until
 
-from moot.model import Status
+from moot.core.debate import Status
 
 STREAMS = 100
 A_SECOND = 3.0

@@ -14,7 +14,7 @@ from scenes import SCENES, TOPIC, Blow, create, finished, told
 from sweeps import place
 from troupe import Cluster, own_postgres, until
 
-from moot.model import Status
+from moot.core.debate import Status
 
 LOCKED_SECONDS = 1.0
 ROOM = 24_000

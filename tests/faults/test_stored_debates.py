@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from store_debates import FOLDER, asked, read
 
+from moot.core.format import AnyFormat
+from moot.core.replay import Cast
 from moot.formats import built_in, load
-from moot.model import AnyFormat
-from moot.replay import Cast
 
 STORED = sorted(FOLDER.glob("*.json"))
 

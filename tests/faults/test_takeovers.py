@@ -13,7 +13,7 @@ from scenes import SCENES, create, finished, told
 from sweeps import Place, place
 from troupe import until
 
-from moot.model import Status
+from moot.core.debate import Status
 
 WORKERS = 8
 LOOK = 1.0

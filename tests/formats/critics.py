@@ -8,12 +8,13 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from moot.engine import Reply, Voice
+from moot.core.debate import JsonObject, Status, Step, Turn
+from moot.core.engine import Reply, Voice
+from moot.core.script import Debate
 from moot.errors import MootError
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.llm.client import Request
-from moot.model import Debate, JsonObject, Status, Step, Turn
 from stage import Stage
 
 TOPIC = "Prove that the square root of 2 is irrational"

@@ -28,16 +28,16 @@ from pydantic import JsonValue, ValidationError
 
 from model_server import PATIENCE, ModelServer
 from moot.app import App
+from moot.core.debate import Status, Turn
+from moot.core.events import LimitReached, TurnChunk, TurnFinished
+from moot.core.prompts import Prompts
+from moot.core.replay import retold
 from moot.errors import InvalidInput
-from moot.events import LimitReached, TurnChunk, TurnFinished
 from moot.formats import by_name
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE, CritiqueSettings
 from moot.formats.critique.issues import Issue, Reviewed
 from moot.llm.connect import Models
-from moot.model import Status, Turn
-from moot.prompts import Prompts
-from moot.replay import retold
 from moot.settings import AppSettings
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import ID, Between, Killed, Stage, kill_at, sensible

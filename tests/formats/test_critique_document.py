@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 from critics import ANSWER, PROPOSAL, REVIEW, TEMPLATES, TOPIC, Critics, Library, asked, critique, fine, issue, staged
 
-from moot.engine import Ending
+from moot.core.debate import Status
+from moot.core.engine import Ending
+from moot.core.events import DebateFailed, DebateFinished, RoundStarted, TurnChunk, TurnFinished, TurnStarted
+from moot.core.trace import trace
 from moot.errors import ModelTimeout, NotFound, UnknownModel
-from moot.events import DebateFailed, DebateFinished, RoundStarted, TurnChunk, TurnFinished, TurnStarted
-from moot.export.trace import trace
 from moot.formats.critique.format import CRITIQUE
-from moot.model import Status
 from stage import ID, Stage
 
 ONE = {"min_rounds": 1, "max_rounds": 1}

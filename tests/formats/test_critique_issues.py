@@ -10,9 +10,9 @@ from critics import PROPOSAL, REVIEW, critique, fine, issue, proposal, review
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.core.debate import Turn
 from moot.formats.critique.answers import Critique, Raised, replies
 from moot.formats.critique.issues import Issue, auto_score, judged, replied, tracked
-from moot.model import Turn
 from moot.players.answer import Unreadable, parse
 
 OPEN = Issue(1, "critical", "Why is q even?", "so is q", True, raised=1, upheld=1)

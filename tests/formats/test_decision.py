@@ -20,9 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from moot.core.debate import Issue, Said, Step, Turn
+from moot.core.script import Debate
 from moot.formats.panel.decision import Decision, confidence, first_sentence, linked
 from moot.formats.panel.format import PANEL, PanelSettings
-from moot.model import Debate, Issue, Said, Step, Turn
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, Panelists, Stage, silent
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from moot.core.debate import Status, Usage
 from moot.errors import BadReply
 from moot.formats.caveats import model_family
 from moot.formats.duel.format import DUEL, NAMES, SIDES, Ballot, Verdict, neutral_names
 from moot.llm.client import Completion, Request
-from moot.model import Status, Usage
 from stage import TOPIC, A, B, Stage, ballot, judged, sensible
 
 ONE = {"max_rounds": 1}

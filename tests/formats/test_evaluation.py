@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from moot.estimate import estimate
-from moot.events import TurnFinished
+from moot.core.debate import Answer, Status
+from moot.core.estimate import estimate
+from moot.core.events import TurnFinished
+from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, Scores, scores_for
 from moot.formats.evaluation.format import EVALUATION
@@ -21,9 +23,7 @@ from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, 
 from moot.formats.evaluation.settings import EvaluationSettings
 from moot.ideas import read, settings_for
 from moot.llm.client import Request
-from moot.model import Answer, Status
 from moot.players.answer import Unreadable, parse
-from moot.prompts import Prompts
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
 from stage import Between, Stage, sensible

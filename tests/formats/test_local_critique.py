@@ -6,13 +6,13 @@ import pytest
 from pydantic import JsonValue
 
 from moot.app import App
-from moot.events import Event, TurnChunk
+from moot.core.debate import Status
+from moot.core.events import Event, TurnChunk
+from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.llm.connect import Models
-from moot.model import Status
-from moot.prompts import Prompts
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
 

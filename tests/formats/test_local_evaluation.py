@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from moot.app import App
+from moot.core.debate import Status
+from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.evaluation.format import EVALUATION
 from moot.formats.evaluation.scorecard import Scorecard
 from moot.formats.evaluation.settings import DEFAULT_TOPICS
 from moot.ideas import read, settings_for, write_report
 from moot.llm.connect import Models
-from moot.model import Status
-from moot.prompts import Prompts
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
 

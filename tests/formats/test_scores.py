@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.core.debate import Record, Status
 from moot.formats.evaluation.scorecard import (
     CategoryScore,
     Scorecard,
@@ -21,7 +22,6 @@ from moot.formats.evaluation.scorecard import (
 )
 from moot.formats.evaluation.scores import CERTAINTY, MOST, Verdict, adjust, adjust_all, change, overall
 from moot.formats.evaluation.settings import Level
-from moot.model import Record, Status
 
 points = st.floats(0, 10)
 levels: st.SearchStrategy[Level] = st.sampled_from(["low", "medium", "high"])

@@ -17,9 +17,9 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from moot.app import App
-from moot.events import Event
+from moot.core.debate import Turn
+from moot.core.events import Event
 from moot.integrations.langgraph import debate_graph
-from moot.model import Turn
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import Panelists
 

@@ -40,10 +40,12 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from moot.core.debate import Answer, Outcome, Question, Seat, Settings, Status, Step
+from moot.core.format import Format
+from moot.core.script import Debate, Script
 from moot.errors import InvalidInput, NotFound
 from moot.formats import by_name
 from moot.integrations.langgraph import debate_graph
-from moot.model import Answer, Debate, Format, Outcome, Question, Script, Seat, Settings, Status, Step
 from moot.testing import ScriptedModel, scripted_app
 from stage import Panelists, sensible
 

@@ -15,7 +15,7 @@ import pytest
 
 from model_server import PATIENCE, ModelServer
 from moot.app import open_store
-from moot.store.store import Stored
+from moot.core.stored import Stored
 from replies import answers
 
 ROOT = Path(__file__).parent.parent.parent

@@ -31,10 +31,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
+from moot.core.debate import Record, Status
+from moot.core.stored import Stored
 from moot.errors import Busy, DebateEnded, Refused
 from moot.integrations.langgraph import debate_graph
-from moot.model import Record, Status
-from moot.store.store import Stored
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import sensible
 

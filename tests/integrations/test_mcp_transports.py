@@ -21,9 +21,9 @@ from mcp_stage import (
     use,
 )
 
+from moot.core.debate import Status
 from moot.errors import InvalidInput, StoreError
 from moot.integrations.mcp import serve_http
-from moot.model import Status
 from moot.settings import AppSettings
 from moot.store.sqlite import open_sqlite
 from moot.testing import MemoryStore, ScriptedModel, scripted_app

@@ -14,11 +14,11 @@ import pytest
 from openai import AsyncOpenAI
 from openai_clients import Theatre, asking, company, listen, serving, simple_app
 
-from moot.engine import Ending
+from moot.core.debate import Record, Status
+from moot.core.engine import Ending
 from moot.errors import Refused
 from moot.integrations.openai_server import BEAT, beaten
 from moot.llm.client import Request
-from moot.model import Record, Status
 from moot.web.security import LARGEST_BODY, LARGEST_DEBATE, Access
 
 CATS: list[Any] = [{"role": "user", "content": "Cats?"}]

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.app import LONGEST_TOPIC
+from moot.core.debate import NO_USAGE, Action
+from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.errors import InvalidInput
-from moot.events import Event, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.format import PANEL
 from moot.integrations.openai_words import ANYTIME, Heard, Message, Telling, asked, conversation, heard, read, topic
-from moot.model import NO_USAGE, Action
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 SIGNED = "It is so.\n\n— [moot DEB-abcd2345](http://127.0.0.1/debates/DEB-abcd2345)"

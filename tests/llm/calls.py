@@ -9,10 +9,10 @@ import aiohttp
 import pytest
 from badserver import STREAM_HEAD, Answer, BadServer, event, framed, sends, whole
 
+from moot.core.debate import Usage
 from moot.errors import ModelError
 from moot.llm.client import Completion, Message, Request, Schema, Timeouts
 from moot.llm.openai_api import OpenAIClient
-from moot.model import Usage
 
 KEY = "sk-sentinel-0123456789"
 REQUEST = Request("m1", (Message("system", "Be brief."), Message("user", "Why?")), 50, 0.5)

@@ -17,6 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from virtualtime import now, run
 
+from moot.core.debate import Turn, Usage
+from moot.core.events import TurnChunk
+from moot.core.prompts import Prompts
 from moot.errors import (
     BadReply,
     InvalidInput,
@@ -29,12 +32,9 @@ from moot.errors import (
     ServerFault,
     Unreachable,
 )
-from moot.events import TurnChunk
 from moot.llm.cassette import Recorder, Recording, difference
 from moot.llm.client import Client, Completion, Message, Request, Schema
-from moot.model import Turn, Usage
 from moot.players.model import retry_delay
-from moot.prompts import Prompts
 from moot.testing import MemoryStore, ScriptedModel, recorded, scripted_app
 from stage import sensible
 

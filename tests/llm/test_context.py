@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from moot.core.debate import Status
+from moot.core.prompts import LEFT_OUT, Message, shortened
 from moot.errors import ContextTooSmall
 from moot.llm.client import Request
-from moot.model import Status
-from moot.prompts import LEFT_OUT, Message, shortened
 from stage import Stage, sensible
 
 

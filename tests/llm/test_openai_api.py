@@ -28,17 +28,10 @@ from badserver import (
 )
 from calls import COUNTED, HALF, HELLO, KEY, REQUEST, WITH_SCHEMA, ask, client_of, fail, failing, told
 
-from moot.errors import (
-    BadReply,
-    ModelError,
-    ModelTimeout,
-    Refused,
-    ReplyCut,
-    WrongKey,
-)
+from moot.core.debate import Usage
+from moot.errors import BadReply, ModelError, ModelTimeout, Refused, ReplyCut, WrongKey
 from moot.llm.client import Completion, Timeouts
 from moot.llm.dialect import Dialect
-from moot.model import Usage
 
 # --- what is sent, and what a good answer becomes ---
 

@@ -28,6 +28,7 @@ from badserver import (
 )
 from calls import HALF, HELLO, KEY, REQUEST, ask, client_of, fail, failing, told
 
+from moot.core.debate import Usage
 from moot.errors import (
     BadReply,
     InvalidInput,
@@ -42,7 +43,6 @@ from moot.errors import (
     WrongKey,
 )
 from moot.llm.client import Completion, Timeouts
-from moot.model import Usage
 
 # --- refusals ---
 

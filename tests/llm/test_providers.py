@@ -8,11 +8,11 @@ from calls import REQUEST, WITH_SCHEMA
 from goodserver import Body, Fake, chat_completions, ollama
 
 from moot.app import build
+from moot.core.debate import JsonObject, Status
 from moot.errors import InvalidInput
 from moot.llm.client import Request, Schema
 from moot.llm.connect import Choice, Models
 from moot.llm.providers import BUILT_IN, Provider
-from moot.model import JsonObject, Status
 from moot.settings import AppSettings
 from stage import sensible
 

@@ -10,11 +10,11 @@ import pytest
 from badserver import DONE, Answer, BadServer, event, said, sends, streamed, whole
 from calls import COUNTED, HELLO, REQUEST, WITH_SCHEMA, told
 
+from moot.core.debate import Usage
 from moot.errors import ContextTooSmall, ModelError, RateLimited, Refused, UnknownModel
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.openai_api import OpenAIClient
 from moot.llm.providers import BUILT_IN
-from moot.model import Usage
 
 COUNT = b'data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\n'
 PROVIDERS = {provider.name: provider for provider in BUILT_IN}

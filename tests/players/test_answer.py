@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moot.model import Answer
-from moot.players.answer import AnswerStream, SpeechStream, Unreadable, clean, parse, rename
+from moot.core.debate import Answer
+from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename
+from moot.text.plain import clean
 
 TITLES = {"Amber": "Debater A", "Onyx": "Debater B"}
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from moot.core.debate import Failure, Status, Usage
+from moot.core.events import TurnChunk, TurnStarted
 from moot.errors import (
     BadReply,
     ModelError,
@@ -18,9 +20,7 @@ from moot.errors import (
     Unreachable,
     WrongKey,
 )
-from moot.events import TurnChunk, TurnStarted
 from moot.llm.client import Completion, Request
-from moot.model import Failure, Status, Usage
 from moot.players.model import retry_delay
 from stage import Stage, ballot, judged
 

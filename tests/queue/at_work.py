@@ -11,8 +11,8 @@ from typing import Any
 import asyncpg
 
 from moot.app import App
-from moot.events import Event, TurnChunk, TurnFinished, TurnStarted
-from moot.model import Record, Status
+from moot.core.debate import Record, Status
+from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted
 from moot.queue.embedded import EmbeddedQueue
 from moot.queue.postgres import PostgresQueue
 from moot.queue.queue import Queue

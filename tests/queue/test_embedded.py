@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from at_work import PATIENCE, created, duel_app
 
 from moot.app import App
-from moot.engine import Control, Ending
+from moot.core.debate import Record, Status, Turn
+from moot.core.engine import Control, Ending
+from moot.core.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
 from moot.errors import StoreError, WrongKey
-from moot.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
-from moot.model import Record, Status, Turn
 from moot.owner import this_process
 from moot.queue.embedded import EmbeddedQueue
 from moot.queue.queue import Load

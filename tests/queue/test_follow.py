@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.app import App
+from moot.core.debate import Status
+from moot.core.events import DebateFinished, DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted
+from moot.core.stored import Stored
 from moot.errors import NotFound, StoreError
-from moot.events import DebateFinished, DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted
-from moot.model import Status
 from moot.queue.follow import follow
 from moot.queue.live import Live
-from moot.store.store import Stored
 from moot.testing import ScriptedModel
 from stage import Panelists
 

@@ -29,7 +29,7 @@ from at_work import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStarted
+from moot.core.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStarted
 from moot.queue.live import Heard
 from moot.queue.notify import EVENTS, Ear, Teller, messages
 from moot.queue.postgres import PostgresQueue

@@ -25,16 +25,17 @@ from at_work import (
 )
 
 from moot.app import App
-from moot.engine import Ending
+from moot.core.debate import Failure, Said, Status, Turn
+from moot.core.engine import Ending
+from moot.core.events import DebateFailed, DebateStopped
+from moot.core.stored import Stored
 from moot.errors import ModelError
-from moot.events import DebateFailed, DebateStopped
-from moot.model import Failure, Said, Status, Turn
 from moot.owner import this_process
 from moot.queue.queue import Load, Queue
 from moot.store import jobs
 from moot.store.operations import Job
 from moot.store.sql_store import SqlStore
-from moot.store.store import Store, Stored
+from moot.store.store import Store
 from moot.testing import ScriptedModel
 from stage import Panelists, sensible
 

@@ -24,10 +24,10 @@ from at_work import (
 )
 
 from moot.app import App
-from moot.engine import Ending
+from moot.core.debate import Said, Status
+from moot.core.engine import Ending
+from moot.core.events import DebateFinished, TurnFinished, TurnStarted, Waiting
 from moot.errors import NotFound, WrongStatus
-from moot.events import DebateFinished, TurnFinished, TurnStarted, Waiting
-from moot.model import Said, Status
 from moot.queue.queue import Load, Queue
 from moot.store.store import Store
 from moot.testing import ScriptedModel

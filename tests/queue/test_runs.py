@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from moot.events import Event, TurnFinished, TurnStarted
-from moot.model import Usage
+from moot.core.debate import Usage
+from moot.core.events import Event, TurnFinished, TurnStarted
 from moot.queue.runs import Runs
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

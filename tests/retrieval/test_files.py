@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.retrieval.files import write_whole
+from moot.text.files import write_whole
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:

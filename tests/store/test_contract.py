@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from moot.engine import Control, Ending
+from moot.core.debate import Failure, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
+from moot.core.engine import Control, Ending
+from moot.core.stored import Stored
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.model import Failure, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
-from moot.store.store import Store, Stored
+from moot.store.store import Store
 
 NEW = Record(
     id="DEB-1",

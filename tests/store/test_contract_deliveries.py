@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from moot.engine import Ending
+from moot.core.debate import Record, Said, Status
+from moot.core.engine import Ending
+from moot.core.notices import Notice, notices
 from moot.errors import Fenced
-from moot.hooks import Notice, notices
-from moot.model import Record, Said, Status
 from moot.store.postgres import open_postgres
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from moot.engine import Ending
+from moot.core.debate import Failure, Record, Said, Status, Turn
+from moot.core.engine import Ending
+from moot.core.stored import Stored
 from moot.errors import Busy, Fenced, MootError, WrongStatus
-from moot.model import Failure, Record, Said, Status, Turn
-from moot.store.store import Store, Stored, Unfinished, Worker
+from moot.store.store import Store, Unfinished, Worker
 
 NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
 TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)

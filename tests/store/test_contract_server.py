@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from moot.engine import Ending
+from moot.core.debate import Rating, Record, Said, Status, Turn, Workflow
+from moot.core.engine import Ending
 from moot.errors import NotFound, WrongStatus
-from moot.model import Rating, Record, Said, Status, Turn, Workflow
 from moot.store.store import Place, Store
 from moot.testing import MemoryStore
 

@@ -9,9 +9,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from moot.engine import Ending
+from moot.core.debate import Record, Said, Status, Turn
+from moot.core.engine import Ending
 from moot.errors import StoreError
-from moot.model import Record, Said, Status, Turn
 from moot.store.postgres import open_postgres
 from moot.store.sql_store import SqlStore
 from moot.store.store import Store

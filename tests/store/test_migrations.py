@@ -14,13 +14,14 @@ from typing import Any, Protocol
 import asyncpg
 import pytest
 
-from moot.engine import Control
+from moot.core.debate import Record, Said, SeatSettings, Status, Turn, Usage
+from moot.core.engine import Control
+from moot.core.stored import Stored
 from moot.errors import SchemaTooNew, StoreError
-from moot.model import Record, Said, SeatSettings, Status, Turn, Usage
 from moot.store.postgres import open_postgres
 from moot.store.sql import migrations
 from moot.store.sqlite import open_sqlite
-from moot.store.store import Store, Stored
+from moot.store.store import Store
 
 NEWEST = len(migrations("sqlite", 0))
 

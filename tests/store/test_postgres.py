@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
+from moot.core.debate import Record, Turn
 from moot.errors import StoreError
-from moot.model import Record, Turn
 from moot.store.operations import append
 from moot.store.postgres import open_postgres
 from moot.store.sql import queries

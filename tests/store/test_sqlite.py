@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from moot.engine import Control
+from moot.core.debate import Record, Turn
+from moot.core.engine import Control
 from moot.errors import Busy, Fenced, StoreError
-from moot.model import Record, Turn
 from moot.store.sql_store import SqlStore
 from moot.store.sqlite import open_sqlite
 

@@ -17,8 +17,8 @@ from hostile import PAYLOADS
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 from theatre import Theatre, company
 
+from moot.core.debate import Status
 from moot.llm.client import Request
-from moot.model import Status
 
 VARIANTS = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
 LISTENER = """

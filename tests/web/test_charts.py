@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import moot.web.charts
+from moot.core.debate import JsonObject, Outcome, Record, Turn, Usage
+from moot.core.replay import retold
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.formats.duel.format import Verdict
@@ -31,9 +33,7 @@ from moot.formats.evaluation.format import EVALUATION
 from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict
 from moot.formats.panel.decision import Decision, RoundFacts
 from moot.formats.panel.format import PANEL
-from moot.model import JsonObject, Outcome, Record, Turn, Usage
-from moot.replay import retold
-from moot.screen import JOINERS
+from moot.text.plain import JOINERS
 from moot.web.charts import COST, SCORES, SHARES, TOKENS, Chart, charts_for
 from moot.web.charts.bars import Amount, bars
 from moot.web.charts.drawing import WIDTH, fitting, ticks, width_of

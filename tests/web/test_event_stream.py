@@ -16,8 +16,8 @@ from live import PATIENCE, Gate, Live, long_words, serving, simple_app
 from told import Listener
 
 from moot.app import App, open_store
-from moot.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
-from moot.model import Status
+from moot.core.debate import Status
+from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
 from moot.web.log import Frame
 from moot.web.sse import Hub
 from stage import Panelists

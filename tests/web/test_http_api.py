@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 from live import Gate, Live, serving, simple_app
 
-from moot.engine import Ending
-from moot.model import Status
+from moot.core.debate import Status
+from moot.core.engine import Ending
 from moot.testing import MemoryStore
 from stage import Panelists
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from told import Listener
 
-from moot.events import (
+from moot.core.debate import NO_USAGE, Record, Status
+from moot.core.events import (
     EVENTS_PER_RUN,
     DebateFinished,
     DebateStarted,
@@ -23,7 +24,6 @@ from moot.events import (
     TurnStarted,
     Waiting,
 )
-from moot.model import NO_USAGE, Record, Status
 from moot.web import log as logs
 from moot.web.log import Frame, Log, Missed, frame
 

@@ -12,8 +12,8 @@ from live import Gate, Live, serving, simple_app
 from prometheus_client.parser import text_string_to_metric_families
 
 from moot.app import App
+from moot.core.debate import Failure, Status
 from moot.errors import InvalidInput, StoreAway
-from moot.model import Failure, Status
 from moot.owner import this_process
 from moot.queue.postgres import PostgresQueue
 from moot.queue.queue import Backlog, Load

@@ -11,7 +11,7 @@ import pytest
 from theatre import Baton
 
 from moot.app import App, build
-from moot.events import Event
+from moot.core.events import Event
 from moot.queue import open_queue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel

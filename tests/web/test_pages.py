@@ -14,12 +14,13 @@ from pydantic import Field
 from theatre import company
 
 from moot.app import App
+from moot.core.debate import Settings, Status
+from moot.core.events import Event
+from moot.core.format import AnyFormat
 from moot.errors import Refused
-from moot.events import Event
 from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.llm.client import Request
-from moot.model import AnyFormat, Settings, Status
 from moot.queue.embedded import EmbeddedQueue
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from moot.app import build
-from moot.events import Event
+from moot.core.debate import Record, Status
+from moot.core.events import Event
 from moot.llm.client import Request
-from moot.model import Record, Status
 from moot.queue.embedded import EmbeddedQueue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
-from moot.export.trace import iso
-from moot.model import AnyFormat, Outcome, Point, Record, Turn
+from moot.core.debate import Outcome, Point, Record, Turn
+from moot.core.format import AnyFormat
+from moot.core.trace import iso
 
 LONGEST_TITLE = 80
 LONGEST_TEXT = 600

@@ -23,9 +23,9 @@ import orjson
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
+from moot.core.debate import JsonObject, Status
+from moot.core.trace import Trace, iso
 from moot.errors import InvalidInput
-from moot.export.trace import Trace, iso
-from moot.model import JsonObject, Status
 
 DATA, MANIFEST = "debates.jsonl", "manifest.json"
 VERSION = 1

@@ -7,64 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from moot.errors import InvalidInput
+from moot.text.files import Link, publish
+from moot.text.markdown import _FRONT_MATTER, front_matter
+from moot.text.plain import slug
 
-Fields: TypeAlias = Mapping[str, str | int | list[str]]
-Link: TypeAlias = Callable[[Path, Path], None]
-
-LONGEST_SLUG = 60
 _NUMBERED = re.compile(r"([0-9]{4,9})-")
-_FRONT_MATTER = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
-
-
-def front_matter(fields: Fields) -> str:
-    """YAML between two lines of dashes, for the top of a markdown file."""
-    import yaml
-
-    whole = yaml.dump(dict(fields), Dumper=_dumper(), allow_unicode=True, sort_keys=False, width=sys.maxsize)
-    return f"---\n{whole}---\n"
-
-
-def body(document: str) -> str:
-    """A document for readers who have just seen the turns: no front matter, and footnotes only as numbers of turns."""
-    text = re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL)
-    text = re.sub(r"^\[\^turn-\d+\]:.*\Z", "", text, flags=re.DOTALL | re.MULTILINE)
-    return re.sub(r"\[\^turn-(\d+)\]", r" (turn \1)", text).strip()
-
-
-@cache
-def _dumper() -> type[Any]:
-    """Writes whatever holds a line break on one line, so that readers who go by lines read the same."""
-    import yaml  # slow to import
-
-    class Dumper(yaml.SafeDumper):
-        pass
-
-    Dumper.add_representer(
-        str,
-        lambda dumper, value: dumper.represent_scalar(
-            "tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"'
-        ),
-    )
-    return Dumper
-
-
-def slug(title: str) -> str:
-    """The title as part of a file name, at most 60 of a-z, 0-9 and dashes, broken at a word."""
-    letters = unicodedata.normalize("NFKD", title.casefold()).encode("ascii", "ignore").decode()
-    whole = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
-    if len(whole) > LONGEST_SLUG:
-        whole = whole[: LONGEST_SLUG + 1].rpartition("-")[0] or whole[:LONGEST_SLUG]
-    return whole or "decision"
 
 
 def write(folder: Path, title: str, text: str, debate_id: str, *, link: Link = os.link) -> Path:
@@ -80,28 +34,6 @@ def write(folder: Path, title: str, text: str, debate_id: str, *, link: Link = o
         raise InvalidInput(
             f"cannot write a decision to {str(folder)!r}: {error.strerror}; name a folder that can be written to"
         ) from None
-
-
-def publish(path: Path, content: bytes, claim: Path, taken: Callable[[], bool], link: Link = os.link) -> bool:
-    """Make a file appear at `path`, whole or not at all; False when it is `taken` or somebody else is at it.
-
-    The content is written to `claim`, which one process alone can create: while it exists nobody else with the
-    same claim publishes, so that what `taken` says stays true.
-    """
-    try:
-        _create(claim, content)
-    except FileExistsError:
-        return False
-    try:
-        if taken():
-            return False
-        _link_or_create(claim, path, content, link)
-        _sync_folder(path.parent)
-    except FileExistsError:
-        return False
-    finally:
-        claim.unlink(missing_ok=True)
-    return True
 
 
 def _document(title: str, text: str, debate_id: str) -> bytes:
@@ -142,34 +74,3 @@ def _has_number(folder: Path, number: int) -> bool:
 
 def _numbers(folder: Path) -> Iterator[int]:
     return (int(found[1]) for name in os.listdir(folder) if (found := _NUMBERED.match(name)))
-
-
-def _link_or_create(claim: Path, path: Path, content: bytes, link: Link) -> None:
-    try:
-        link(claim, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        _create(path, content)
-
-
-def _create(path: Path, content: bytes) -> None:
-    """A new file, on the disk when this returns; none when it cannot be written whole."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        path.unlink()
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # some systems cannot open or sync a folder
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

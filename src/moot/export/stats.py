@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from moot.export.trace import Trace
+from moot.core.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

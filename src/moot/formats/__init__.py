@@ -9,8 +9,8 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from moot.core.format import AnyFormat, Format
 from moot.errors import InvalidInput, NotFound
-from moot.model import AnyFormat, Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from moot.model import Debate
+from moot.core.script import Debate
 
 
 def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> Iterator[str]:

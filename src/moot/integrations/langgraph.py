@@ -27,12 +27,13 @@ except ModuleNotFoundError as error:
     raise ImportError("LangGraph is not installed: pip install 'moot[langgraph]'") from error
 
 from moot.app import App
-from moot.engine import Ending
+from moot.core.debate import Action, JsonObject, Question, Record, Status, Step, Turn
+from moot.core.engine import Ending
+from moot.core.events import DebateStopped, Event, RoundStarted, TurnFinished, encode
+from moot.core.format import AnyFormat
+from moot.core.replay import INTERRUPTIONS, next_steps, retold
 from moot.errors import Busy, DebateEnded, Fenced, InvalidInput, WrongStatus, faults
-from moot.events import DebateStopped, Event, RoundStarted, TurnFinished, encode
 from moot.formats import find
-from moot.model import Action, AnyFormat, JsonObject, Question, Record, Status, Step, Turn
-from moot.replay import INTERRUPTIONS, next_steps, retold
 
 Node: TypeAlias = Literal["analyze", "run_round", "evaluate", "checkpoint", "synthesize"]
 Phase: TypeAlias = Literal[Node, "finished"]

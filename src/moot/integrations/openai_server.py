@@ -20,16 +20,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from moot.app import App
+from moot.core.debate import NO_USAGE, Status, Usage
+from moot.core.events import DebateFailed, DebateStopped, Event, Waiting
+from moot.core.format import AnyFormat
+from moot.core.stored import Stored
 from moot.errors import DebateEnded, InvalidInput, MootError, NotFound
-from moot.events import DebateFailed, DebateStopped, Event, Waiting
 from moot.formats import find
 from moot.integrations import openai_words as words
 from moot.integrations.openai_words import ChatRequest, Telling
 from moot.llm.addresses import refuse_addresses
-from moot.model import NO_USAGE, AnyFormat, Status, Usage
 from moot.queue.queue import Queue
 from moot.retelling import told, waiting
-from moot.store.store import Stored
 
 PREFIX = "/v1/"
 OWNER = "moot"

@@ -13,12 +13,12 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from moot.app import LONGEST_TOPIC, check_topic
+from moot.core.debate import Action, Outcome
+from moot.core.events import DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted, Waiting
+from moot.core.format import AnyFormat
+from moot.core.stored import Stored
 from moot.errors import InvalidInput, faults
-from moot.events import DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted, Waiting
-from moot.export.decision import body
-from moot.export.transcript import contained, in_line
-from moot.model import Action, AnyFormat, Outcome
-from moot.store.store import Stored
+from moot.text.markdown import body, contained, in_line
 
 LONGEST_CONTEXT = 2000
 """Characters of what was said before, in the topic of a new debate."""

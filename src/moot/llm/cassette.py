@@ -19,9 +19,9 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from moot import errors
+from moot.core.debate import Usage
 from moot.errors import InvalidInput, ModelError, NotFound, NotRecorded
 from moot.llm.client import Client, Completion, Request
-from moot.model import Usage
 
 VERSION = 1
 _ERRORS = {

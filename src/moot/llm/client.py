@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from moot.model import JsonObject, Usage
-from moot.prompts import Message as Message
+from moot.core.debate import JsonObject, Usage
+from moot.core.prompts import Message as Message
 
 
 @dataclass(frozen=True, slots=True)

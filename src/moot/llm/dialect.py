@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from moot.core.debate import JsonObject
 from moot.llm.client import Request
-from moot.model import JsonObject
 
 JsonMode = Literal["schema", "object", "none"]
 

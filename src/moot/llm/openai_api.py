@@ -7,11 +7,11 @@ from typing import Any
 
 import aiohttp
 
+from moot.core.debate import Usage
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.dialect import Dialect
 from moot.llm.reply import Reply, Wire, count
 from moot.llm.server import Call, Server
-from moot.model import Usage
 
 
 class OpenAIClient:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from moot.core.debate import Usage
 from moot.llm.client import Client, Completion, Request
 from moot.llm.providers import ModelName, Provider, parse_name
-from moot.model import Usage
 
 if TYPE_CHECKING:
     from moot.settings import Price

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import orjson
 
+from moot.core.debate import Usage
 from moot.errors import BadReply, ReplyCut
 from moot.llm.faults import reported
-from moot.model import Usage
+from moot.text.plain import estimated_tokens
 
 LONGEST_LINE = 1_000_000
-CHARACTERS_PER_TOKEN = 4  # for estimates, when the server counts nothing
 
 _LONGEST_OPENING = 64
 _THINK, _END_THINK = "<think>", "</think>"
@@ -230,10 +230,6 @@ class Reply:
 def count(value: Any) -> int:
     """A number of tokens, 0 for what cannot be one."""
     return value if type(value) is int and value > 0 else 0
-
-
-def estimated_tokens(characters: int) -> int:
-    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def _partial_tag(text: str) -> int:

@@ -9,8 +9,9 @@ from typing import Literal
 from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
+from moot.core.debate import Answer
 from moot.errors import faults
-from moot.model import Answer
+from moot.text.plain import clean
 
 
 class Unreadable(ValueError):
@@ -118,19 +119,6 @@ def rename(text: str, titles: Mapping[str, str]) -> str:
     if not any(name in text for name in titles):
         return text
     return re.sub(rf"\b({'|'.join(map(re.escape, titles))})\b", lambda match: titles[match[0]], text)
-
-
-def clean(value: JsonValue) -> JsonValue:
-    """The same without what no database keeps: NUL, half surrogate pairs, integers beyond 64 bits."""
-    if isinstance(value, int) and value.bit_length() > 63:
-        return str(value)
-    if isinstance(value, str):
-        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-    if isinstance(value, list):
-        return [clean(item) for item in value]
-    if isinstance(value, dict):
-        return {str(clean(key)): clean(item) for key, item in value.items()}
-    return value
 
 
 def _in_word(letter: str) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from moot.engine import HumanNeeded, Reply, Voice
-from moot.model import Debate, Said, Step
+from moot.core.debate import Said, Step
+from moot.core.engine import HumanNeeded, Reply, Voice
+from moot.core.script import Debate
 
 
 class HumanPlayer:

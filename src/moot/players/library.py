@@ -9,9 +9,10 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from moot.engine import Reply, Voice
+from moot.core.debate import JsonObject, Step
+from moot.core.engine import Reply, Voice
+from moot.core.script import Debate
 from moot.errors import InvalidInput, MootError
-from moot.model import Debate, JsonObject, Step
 from moot.retrieval.library import Library, names
 
 log = logging.getLogger(__name__)

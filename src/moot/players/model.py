@@ -10,7 +10,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from moot.engine import Reply, Voice
+from moot.core.debate import NO_USAGE, Answer, JsonObject, Step
+from moot.core.engine import Reply, Voice
+from moot.core.format import AnyFormat
+from moot.core.prompts import Message, Prompts, shortened
+from moot.core.script import Debate
 from moot.errors import (
     BadReply,
     ContextTooSmall,
@@ -23,9 +27,7 @@ from moot.errors import (
 )
 from moot.llm.client import Client, Completion, Connection, Request, Schema
 from moot.llm.pace import LONGEST_PAUSE
-from moot.model import NO_USAGE, Answer, AnyFormat, Debate, JsonObject, Step
 from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename
-from moot.prompts import Message, Prompts, shortened
 
 RETRIES = 5
 

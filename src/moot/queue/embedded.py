@@ -12,15 +12,15 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 
 from moot.app import App
+from moot.core.debate import Record, Status
+from moot.core.emitter import Sink
+from moot.core.events import Event
 from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.events import Event
-from moot.model import Record, Status
 from moot.owner import is_dead, this_process
 from moot.queue.follow import follow
 from moot.queue.live import Live
 from moot.queue.queue import Backlog, Load
 from moot.queue.runs import Runs
-from moot.readers import Sink
 from moot.store.store import Unfinished
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from dataclasses import replace
 
 from moot.app import App
+from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.errors import StoreError
-from moot.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.formats import find
 from moot.queue.live import Heard
 from moot.retelling import placed, told

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from moot.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted
+from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted
 
 Heard: TypeAlias = "asyncio.Queue[Event | None]"
 """Events as they happen; None says that there is something new in the store."""

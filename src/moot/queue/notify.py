@@ -16,8 +16,8 @@ from typing import Any
 
 import asyncpg
 
+from moot.core.events import PASSING, Event, TurnChunk, TurnStarted, decode, encode
 from moot.errors import StoreError
-from moot.events import PASSING, Event, TurnChunk, TurnStarted, decode, encode
 from moot.queue.live import Heard, Listeners, Live
 from moot.store.postgres import AWAY, CONNECT_SECONDS, Server, clear_errors
 

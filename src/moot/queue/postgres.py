@@ -22,9 +22,9 @@ from pgqueuer.queries import Queries
 from pgqueuer.types import QueueEntrypoint, QueueManagerId
 
 from moot.app import App
+from moot.core.debate import Record, Status
+from moot.core.events import Event
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
-from moot.events import Event
-from moot.model import Record, Status
 from moot.owner import is_dead, this_process
 from moot.queue.follow import follow
 from moot.queue.notify import ASKS, Ear, Teller

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import NamedTuple, Protocol
 
-from moot.events import Event
-from moot.model import Record
+from moot.core.debate import Record
+from moot.core.events import Event
 
 
 class Load(NamedTuple):

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from moot.events import Event, TurnFinished, TurnStarted
+from moot.core.events import Event, TurnFinished, TurnStarted
 from moot.telemetry.place import within
 
 

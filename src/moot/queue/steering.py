@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from moot.app import App
+from moot.core.debate import Action, Record, Status
 from moot.errors import WrongStatus
-from moot.model import Action, Record, Status
 from moot.queue.queue import Queue
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moot.retrieval.embed import Embedder, Vectors
-from moot.retrieval.files import write_whole
 from moot.retrieval.retriever import Document, Hit, best, content_hash, embed_documents
+from moot.text.files import write_whole
 
 FILE = "index.npz"
 _DAMAGE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, struct.error)

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import moot.formats
 from moot.errors import InvalidInput, NotFound, faults
-from moot.retrieval.files import write_whole
 from moot.retrieval.retriever import Document
+from moot.text.files import write_whole
 
 BUILT_IN = Path(moot.formats.__file__).parent / "critique" / "templates"
 LONGEST = 20_000

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from moot.engine import Control, Ending
+from moot.core.debate import Failure, Rating, Record, Said, Status, Turn, Workflow
+from moot.core.engine import Control, Ending
+from moot.core.notices import Notice, notices
+from moot.core.stored import Stored
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.hooks import Notice, notices
-from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
 from moot.store.sql import (
     Parameters,
     Row,
@@ -30,7 +31,7 @@ from moot.store.sql import (
     turn_parameters,
     workflow_from,
 )
-from moot.store.store import Place, Running, Stored, Unfinished, Worker
+from moot.store.store import Place, Running, Unfinished, Worker
 
 
 class Statement(NamedTuple):

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from moot.engine import Control, Ending, TurnStore
+from moot.core.debate import Failure, Said, Turn
+from moot.core.engine import Control, Ending, TurnStore
 from moot.errors import StoreAway
-from moot.model import Failure, Said, Turn
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from moot.core.debate import Status
 from moot.errors import StoreAway, StoreError
-from moot.model import Status
 from moot.store import jobs
 from moot.store.operations import AlreadyThere, Job, Operation
 from moot.store.sql import migrations, queries

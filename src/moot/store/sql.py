@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import orjson
 
+from moot.core.debate import Failure, JsonObject, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
+from moot.core.notices import Notice
 from moot.errors import SchemaTooNew
-from moot.hooks import Notice
-from moot.model import Failure, JsonObject, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
 
 Dialect: TypeAlias = Literal["sqlite", "postgres"]
 Parameter: TypeAlias = str | int | float | None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from moot.engine import Control, Ending
-from moot.hooks import Notice
-from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
+from moot.core.debate import Failure, Rating, Record, Said, Status, Turn, Workflow
+from moot.core.engine import Control, Ending
+from moot.core.notices import Notice
+from moot.core.stored import Stored
 from moot.store import operations
 from moot.store.operations import Operation
-from moot.store.store import Place, Running, Stored, Unfinished, Worker
+from moot.store.store import Place, Running, Unfinished, Worker
 
 T = TypeVar("T")
 

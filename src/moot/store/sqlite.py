@@ -17,8 +17,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
+from moot.core.debate import Status
 from moot.errors import StoreError
-from moot.model import Status
 from moot.store.operations import AlreadyThere, Job, Operation
 from moot.store.sql import migrations, queries
 from moot.store.sql_store import SqlStore

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from moot.engine import TurnStore
-from moot.hooks import Deliveries, Notice
-from moot.model import Failure, Rating, Record, Said, Status, Turn, Workflow
-
-
-class Stored(NamedTuple):
-    """A debate with all that was stored of it; turns by position, failures by time."""
-
-    record: Record
-    turns: tuple[Turn, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    rating: Rating | None = None
-    workflow: Workflow | None = None
-    notices: tuple[Notice, ...] = ()
-    """What webhooks were told or will be."""
+from moot.core.debate import Rating, Record, Said, Status, Workflow
+from moot.core.engine import TurnStore
+from moot.core.stored import Stored
+from moot.hooks import Deliveries
 
 
 class Place(NamedTuple):

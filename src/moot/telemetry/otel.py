@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, StatusCode
 
-from moot.engine import HumanNeeded
+from moot.core.engine import HumanNeeded
 from moot.telemetry.spans import Attributes, Span
 
 

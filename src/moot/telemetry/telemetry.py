@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from moot.engine import Ending, Player, Reply, Voice
+from moot.core.debate import Record, Status, Step
+from moot.core.emitter import Sink
+from moot.core.engine import Ending, Player, Reply, Voice
+from moot.core.events import Event, TurnFinished
+from moot.core.script import Debate
 from moot.errors import Fenced, ModelError
-from moot.events import Event, TurnFinished
 from moot.llm.client import Client, Completion, Connection, Request
-from moot.model import Debate, Record, Status, Step
-from moot.readers import Sink
 from moot.telemetry.place import here, within
 from moot.telemetry.spans import NoSpans, Spans
 

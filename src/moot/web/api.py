@@ -11,9 +11,10 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from moot import retelling
 from moot.app import App
+from moot.core.debate import Record, Status
+from moot.core.format import AnyFormat
 from moot.formats import find
 from moot.llm.addresses import refuse_addresses
-from moot.model import AnyFormat, Record, Status
 from moot.queue import steering
 from moot.queue.queue import Queue
 from moot.web.schemas import (

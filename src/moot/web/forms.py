@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
+from moot.core.debate import JsonObject, Limits, Settings
+from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
-from moot.model import AnyFormat, JsonObject, Limits, Settings
 from moot.web.typed import (
     Posted,
     Schema,

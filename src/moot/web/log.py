@@ -11,7 +11,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
-from moot.events import (
+from moot.core.debate import Record, Status
+from moot.core.events import (
     EVENTS_PER_RUN,
     DebateFailed,
     DebateFinished,
@@ -23,7 +24,6 @@ from moot.events import (
     Waiting,
     encode,
 )
-from moot.model import Record, Status
 from moot.retelling import placed
 
 MOST_KEPT = 4_000_000

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from mdit_py_plugins.footnote import footnote_plugin
 
 from moot.export.html import ATTRIBUTES, SCHEMES, TAGS
-from moot.screen import printable
+from moot.text.plain import printable
 
 DEEPEST_ENTRY = 3
 LEFT_OUT = {"transcript"}

@@ -19,8 +19,8 @@ from starlette.routing import Route
 
 from moot.app import App
 from moot.attempts import TAKEN_OVER
+from moot.core.debate import Status
 from moot.errors import StoreError
-from moot.model import Status
 from moot.queue.queue import Backlog, Queue
 from moot.web.sse import Hub
 

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 
+from moot.core.events import Event
 from moot.errors import MootError
-from moot.events import Event
 from moot.web.sse import Hub
 
 log = logging.getLogger(__name__)

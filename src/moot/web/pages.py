@@ -27,12 +27,12 @@ from starlette.staticfiles import StaticFiles
 
 from moot import formats as known_formats
 from moot.app import LONGEST_TOPIC, check_topic
+from moot.core.debate import Action, Record, Status
+from moot.core.trace import iso
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
-from moot.export.trace import iso
 from moot.formats.panel.format import perspectives_of
 from moot.llm.addresses import refuse_addresses
-from moot.model import Action, Record, Status
-from moot.screen import printable
+from moot.text.plain import printable
 from moot.web import api
 from moot.web.api import Server
 from moot.web.forms import Form, InvalidFields, Option, form, settings

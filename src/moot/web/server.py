@@ -36,9 +36,9 @@ from moot.llm.client import Client
 from moot.queue import postgres_queue
 from moot.queue.embedded import EmbeddedQueue
 from moot.queue.queue import Queue
-from moot.screen import printable
 from moot.settings import AppSettings
 from moot.telemetry.metrics import Metrics
+from moot.text.plain import printable
 from moot.web.api import Server, routes
 from moot.web.metrics import add_metrics
 from moot.web.mirror import Mirrors

@@ -13,8 +13,8 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from moot.events import Event
-from moot.model import Record
+from moot.core.debate import Record
+from moot.core.events import Event
 from moot.retelling import stopped
 from moot.web.log import Log, Missed
 

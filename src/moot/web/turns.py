@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from moot.events import TurnFinished
-from moot.model import Action, AnyFormat, Turn
+from moot.core.debate import Action, Turn
+from moot.core.events import TurnFinished
+from moot.core.format import AnyFormat
 from moot.tables import reason_text, short_model
 from moot.terminal import is_speech, title_of
 from moot.web.markdown import speech

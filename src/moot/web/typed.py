@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 import orjson
 from pydantic import JsonValue
 
+from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
-from moot.model import AnyFormat
 
 Widget: TypeAlias = Literal[
     "choice", "flag", "number", "line", "text", "list", "pairs", "json", "seats", "rows", "cast"

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from markupsafe import Markup
 
-from moot.errors import ScriptChanged
-from moot.events import TurnFinished
-from moot.hooks import notice_text
-from moot.model import (
+from moot.core.debate import (
     NO_USAGE,
     Action,
-    AnyFormat,
     Failure,
     Outcome,
     Question,
@@ -31,8 +27,12 @@ from moot.model import (
     Workflow,
     span_seconds,
 )
-from moot.replay import retold
-from moot.store.store import Stored
+from moot.core.events import TurnFinished
+from moot.core.format import AnyFormat
+from moot.core.replay import retold
+from moot.core.stored import Stored
+from moot.errors import ScriptChanged
+from moot.hooks import notice_text
 from moot.tables import reason_text, short_model
 from moot.terminal import title_of
 from moot.web.markdown import Document, document, speech

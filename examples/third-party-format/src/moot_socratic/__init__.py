@@ -8,7 +8,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from moot.model import Answer, Debate, Format, Outcome, Point, Script, Seat, Settings, speech_key
+from moot.core.debate import Answer, Outcome, Point, Seat, Settings, speech_key
+from moot.core.format import Format
+from moot.core.script import Debate, Script
 
 Standing = Literal["stands", "contradicted", "open"]
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from moot.formats.lenient import MOST_ITEMS, Flag, Score, Text, Words, at_most, text
-from moot.model import Answer
+from moot.core.debate import Answer
+from moot.core.fields import MOST_ITEMS, Flag, Score, Text, Words, at_most, text
 
 Severity = Literal["critical", "major", "minor"]
 

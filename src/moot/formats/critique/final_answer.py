@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from moot.export.decision import front_matter
-from moot.export.trace import iso
-from moot.export.transcript import contained, in_line
+from moot.core.debate import Limits, Outcome, Record, Turn
+from moot.core.script import Debate
+from moot.core.trace import iso
 from moot.formats.caveats import about_models, about_turns
 from moot.formats.critique.issues import Issue, Reviewed, auto_score, open_issues, reviews, tracked
-from moot.model import Debate, Limits, Outcome, Record, Turn
+from moot.text.markdown import contained, front_matter, in_line
 
 SPEAKERS = {"proposer": "Proposer", "skeptic": "Skeptic"}
 ENDED = {

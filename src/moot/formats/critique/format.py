@@ -10,11 +10,13 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
+from moot.core.debate import Seat, Settings, Step, Turn
+from moot.core.format import Format
+from moot.core.script import Debate, Script
 from moot.formats.critique.answers import Critique
 from moot.formats.critique.final_answer import FinalAnswer, Template, described, final_answer, templates_of
 from moot.formats.critique.issues import Issue, critique_of, open_issues, reason_to_end, replied, tracked
 from moot.formats.critique.points import points
-from moot.model import Debate, Format, Script, Seat, Settings, Step, Turn
 
 SPEAKING = ("proposer", "skeptic")
 MOST_INTENSE = 4

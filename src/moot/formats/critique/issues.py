@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from moot.core.debate import Turn
 from moot.formats.critique.answers import Critique, Raised, Severity, replies
 from moot.formats.quotes import contains, words
-from moot.model import Turn
 
 Status = Literal["open", "answered", "withdrawn"]
 WEIGHTS: dict[Severity, float] = {"critical": 3.0, "major": 1.0, "minor": 0.25}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from moot.core.debate import Point, Turn, speech_key
+from moot.core.script import Debate
 from moot.formats.critique.issues import Issue, tracked
-from moot.model import Debate, Point, Turn, speech_key
 
 
 def points(debate: Debate[Any]) -> Iterator[Point]:

@@ -23,8 +23,10 @@ from pydantic import (
     field_validator,
 )
 
+from moot.core.debate import Answer, Outcome, Point, Seat, Settings, Turn, speech_key
+from moot.core.format import Format
+from moot.core.script import Debate, Script
 from moot.formats.caveats import about_models, about_turns
-from moot.model import Answer, Debate, Format, Outcome, Point, Script, Seat, Settings, Turn, speech_key
 
 Stance = Literal["pro", "con"]
 Winner = Literal["a", "b", "undecided"]

@@ -22,10 +22,10 @@ from pydantic import (
     model_validator,
 )
 
+from moot.core.debate import Answer, Turn
+from moot.core.fields import Score, Text, Words, at_most, texts
 from moot.formats.evaluation.scores import Verdict, Winner
 from moot.formats.evaluation.settings import LONGEST_PASSAGE, Challenge, Level, Rating
-from moot.formats.lenient import Score, Text, Words, at_most, texts
-from moot.model import Answer, Turn
 
 MOST_ARGUMENTS = 4
 MOST_CHALLENGES = 12

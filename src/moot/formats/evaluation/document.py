@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from math import inf
 from textwrap import shorten
 
-from moot.export.transcript import LONGEST_TITLE, contained, in_line
+from moot.core.debate import Record, Turn
 from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.scorecard import Scorecard, TopicVerdict
 from moot.formats.evaluation.settings import SEATS, EvaluationSettings, Topic
-from moot.model import Record, Turn
+from moot.text.markdown import LONGEST_TITLE, contained, in_line
 
 TITLES = {seat.name: seat.title for seat in SEATS}
 DEEPEST_HEADING = 3

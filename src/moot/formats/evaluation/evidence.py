@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from moot.core.debate import Turn
 from moot.formats import quotes
 from moot.formats.evaluation.answers import arguments, ratings
-from moot.model import Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from moot.core.debate import NO_USAGE, Step, Turn
+from moot.core.format import Format
+from moot.core.script import Debate, Script
 from moot.formats.caveats import about_models, about_turns
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
@@ -18,7 +21,6 @@ from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, 
 from moot.formats.evaluation.scores import adjust_all, change, overall
 from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
 from moot.formats.quotes import contains
-from moot.model import NO_USAGE, Debate, Format, Script, Step, Turn
 
 LEAST_SHARE = 0.5
 """Of its usual output a topic must have so much left, or it is not begun."""

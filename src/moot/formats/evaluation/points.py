@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
+from moot.core.debate import Point, Turn
+from moot.core.script import Debate
 from moot.formats.evaluation.answers import arguments, challenges
 from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings
-from moot.model import Debate, Point, Turn
 
 TITLES = {seat.name: seat.title for seat in SEATS}
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, Field, computed_field
 
+from moot.core.debate import Outcome, Record, Status, Turn
 from moot.formats.evaluation.scores import Verdict, Winner
 from moot.formats.evaluation.settings import OVERALL, Level
-from moot.model import Outcome, Record, Status, Turn
 
 BLOCKS = 10
 MINUS = "−"

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from moot.model import Seat, Settings
+from moot.core.debate import Seat, Settings
 
 Level: TypeAlias = Literal["low", "medium", "high"]
 

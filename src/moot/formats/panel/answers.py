@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
-from moot.formats.lenient import MOST_ITEMS, Flag, Text, Texts, Words, at_most
-from moot.model import Answer
+from moot.core.debate import Answer
+from moot.core.fields import MOST_ITEMS, Flag, Text, Texts, Words, at_most
 
 
 def _objects(value: Any) -> Any:

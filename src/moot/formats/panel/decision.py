@@ -13,23 +13,13 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, Field
 from rapidfuzz.fuzz import token_set_ratio
 
-from moot.export.decision import front_matter
-from moot.export.transcript import contained, in_line
+from moot.core.debate import Issue, Outcome, Record, Turn
+from moot.core.script import Debate
 from moot.formats.caveats import about_models
 from moot.formats.novelty import SENTENCE
 from moot.formats.panel.answers import Considered, Evaluation, Synthesis
-from moot.formats.panel.standing import (
-    ARGUED,
-    SEATS,
-    Casting,
-    evidence,
-    facts,
-    muted,
-    names,
-    quotes,
-    spoken,
-)
-from moot.model import Debate, Issue, Outcome, Record, Turn
+from moot.formats.panel.standing import ARGUED, SEATS, Casting, evidence, facts, muted, names, quotes, spoken
+from moot.text.markdown import contained, front_matter, in_line
 
 Confidence = Literal["High", "Medium", "Low"]
 LEVELS: tuple[Confidence, ...] = ("Low", "Medium", "High")

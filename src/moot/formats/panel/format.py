@@ -12,6 +12,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
+from moot.core.debate import Question, Seat, Settings, Step, Turn
+from moot.core.format import Format
+from moot.core.script import Debate, Script
 from moot.errors import InvalidInput, faults
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Rebuttal, Synthesis, analysis_of
@@ -34,7 +37,6 @@ from moot.formats.panel.standing import (
     written,
 )
 from moot.formats.quotes import Source, tags
-from moot.model import Debate, Format, Question, Script, Seat, Settings, Step, Turn
 
 Steps: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], None]
 

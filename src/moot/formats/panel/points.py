@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from moot.core.debate import Point, Turn, speech_key
+from moot.core.script import Debate
 from moot.formats.panel.decision import Decision, decision
 from moot.formats.panel.standing import Casting, cast, names, spoken
-from moot.model import Debate, Point, Turn, speech_key
 
 
 def points(debate: Debate[Any]) -> Iterator[Point]:

@@ -13,9 +13,9 @@ from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
 from moot.app import App
+from moot.core.format import AnyFormat
 from moot.errors import MootError, NotFound
 from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line
-from moot.model import AnyFormat
 
 LATEST = 20
 MARKDOWN, JSON = "text/markdown", "application/json"

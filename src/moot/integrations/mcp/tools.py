@@ -13,19 +13,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
+from moot.core.debate import Action, Status
 from moot.errors import MootError
 from moot.formats import find
 from moot.integrations.mcp import waiting
 from moot.integrations.mcp.debates import Debates
-from moot.integrations.mcp.views import (
-    DebateLines,
-    DebateReport,
-    PastDecisions,
-    debate_line,
-    past_decision,
-)
+from moot.integrations.mcp.views import DebateLines, DebateReport, PastDecisions, debate_line, past_decision
 from moot.integrations.mcp.waiting import CallContext
-from moot.model import Action, Status
 from moot.web.schemas import FormatList, format_view, place
 from moot.web.schemas import cursor as cursor_at
 

@@ -8,9 +8,10 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
-from moot.model import AnyFormat, JsonObject, Record, Status
-from moot.replay import retold
-from moot.store.store import Stored
+from moot.core.debate import JsonObject, Record, Status
+from moot.core.format import AnyFormat
+from moot.core.replay import retold
+from moot.core.stored import Stored
 from moot.web.schemas import DebateView, QuestionView, debate_view, question_view
 
 QUOTES = (

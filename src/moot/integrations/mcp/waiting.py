@@ -18,12 +18,12 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, ValidationError
 
 from moot.app import LONGEST_WORDS
+from moot.core.debate import Status
+from moot.core.events import TurnFinished
 from moot.errors import InvalidInput, MootError, faults
-from moot.events import TurnFinished
 from moot.integrations.mcp.debates import Debates
 from moot.integrations.mcp.views import LONGEST_TOPIC_IN_LISTS, DebateReport, shortened
-from moot.model import Status
-from moot.screen import printable
+from moot.text.plain import printable
 from moot.web.schemas import QuestionView, Reply
 
 CallContext: TypeAlias = Context[Any, Any]

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
-from moot.screen import printable
+from moot.text.plain import printable
 
 WIDTH = 360.0
 LETTER = 7.0

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
-from moot.events import (
+from moot.core.debate import NO_USAGE, Failure, JsonObject, Limits, Record, Said, Status, Step, Turn, Usage
+from moot.core.emitter import Readers, Sink
+from moot.core.events import (
     DebateFailed,
     DebateFinished,
     DebateStarted,
@@ -24,23 +25,11 @@ from moot.events import (
     TurnStarted,
     Waiting,
 )
-from moot.export.trace import trace
-from moot.model import (
-    NO_USAGE,
-    AnyFormat,
-    Debate,
-    Failure,
-    JsonObject,
-    Limits,
-    Record,
-    Said,
-    Status,
-    Step,
-    Turn,
-    Usage,
-)
-from moot.readers import Readers, Sink
-from moot.replay import REMARK, Cast
+from moot.core.format import AnyFormat
+from moot.core.replay import REMARK, Cast
+from moot.core.script import Debate
+from moot.core.trace import trace
+from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
 
 log = logging.getLogger(__name__)
 

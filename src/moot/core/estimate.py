@@ -7,10 +7,12 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from moot.llm.reply import CHARACTERS_PER_TOKEN, estimated_tokens
-from moot.model import NO_USAGE, AnyFormat, Debate, Record, Step, Turn, Usage
-from moot.prompts import Message, Prompts
-from moot.replay import rehearse
+from moot.core.debate import NO_USAGE, Record, Step, Turn, Usage
+from moot.core.format import AnyFormat
+from moot.core.prompts import Message, Prompts
+from moot.core.replay import rehearse
+from moot.core.script import Debate
+from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
 TYPICAL_SHARE = 0.6
 """How much of its cap a step usually writes."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from moot.model import Action, JsonObject, Turn, Usage
+from moot.core.debate import Action, JsonObject, Turn, Usage
 
 EVENTS_PER_RUN = 1_000_000_000
 """Event ids are `run * EVENTS_PER_RUN + n`: they grow within a run and from each run to the next."""

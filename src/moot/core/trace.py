@@ -10,7 +10,7 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic can read those of `typing` from Python 3.12 on
 
-from moot.model import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage, span_seconds
+from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage, span_seconds
 
 VERSION = 1
 

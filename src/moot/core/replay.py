@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from moot.core.debate import Outcome, Record, Step, Turn
+from moot.core.events import TurnFinished, turn_finished
+from moot.core.format import USE_ITS_VERSION, AnyFormat
+from moot.core.script import Concluded, Debate
 from moot.errors import ScriptChanged
-from moot.events import TurnFinished, turn_finished
-from moot.model import (
-    USE_ITS_VERSION,
-    AnyFormat,
-    Concluded,
-    Debate,
-    Outcome,
-    Record,
-    Step,
-    Turn,
-)
 
 INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
 """Turns that answer no step: from there the script goes on with its closing steps."""

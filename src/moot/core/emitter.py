@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from moot.events import EVENTS_PER_RUN, Event, turn_finished
-from moot.model import Turn
+from moot.core.debate import Turn
+from moot.core.events import EVENTS_PER_RUN, Event, turn_finished
 
 Sink: TypeAlias = Callable[[Event], None]
 

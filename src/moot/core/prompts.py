@@ -14,7 +14,9 @@ from typing import Any, Literal
 
 import jinja2
 
-from moot.model import AnyFormat, Debate, Step, Turn
+from moot.core.debate import Step, Turn
+from moot.core.format import AnyFormat
+from moot.core.script import Debate
 
 WORDS_PER_TOKEN = 0.45
 """How many words to ask for, per token of the cap: replies then end by themselves, well before it."""

@@ -1,0 +1,334 @@
+"""What a debate is: plain data, and the three moves a script can make (ask, ask_all, rounds).
+
+Knows no format, no database, no model vendor and no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class Status(StrEnum):
+    CREATED = "created"
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+class Limits(BaseModel):
+    """What ends a debate at the latest; a limit reached leads to the closing steps."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_rounds: int = Field(5, ge=1, le=100)
+    max_runtime_seconds: float = Field(600, gt=0, allow_inf_nan=False)
+    max_total_output_tokens: int = Field(8000, ge=1, le=1_000_000_000)
+    max_cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="US dollars")
+
+
+Temperature: TypeAlias = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
+Cap: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Settings(Limits):
+    """What every format lets its user choose; a format adds its own fields."""
+
+    model: str | None = Field(None, description="the model of every seat that has none of its own")
+    models: dict[str, str] = Field(default_factory=dict, description="seat → model")
+    temperatures: dict[str, Temperature] = Field(default_factory=dict, description="seat → temperature")
+    max_tokens: dict[str, Cap] = Field(default_factory=dict, description="seat → output cap of one step")
+
+    think: bool = Field(False, description="let models think before they answer; give them more max_tokens then")
+
+    def model_for(self, seat: Seat) -> str | None:
+        group: str | None = getattr(self, f"model_{seat.group}", None)
+        return self.models.get(seat.name) or group or self.model
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one turn and what they cost; `estimated` when the server reported none."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_written_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    calls: int = 0
+    estimated: bool = False
+    cost: float | None = None
+    """US dollars; None when a price is unknown."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_written_tokens + other.cache_written_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.calls + other.calls,
+            self.estimated or other.estimated,
+            _add_costs(self, other),
+        )
+
+
+NO_USAGE = Usage()
+
+
+def _add_costs(one: Usage, other: Usage) -> float | None:
+    """What is unknown stays unknown in the sum; what made no call cost nothing."""
+    costs = [usage.cost for usage in (one, other) if usage.calls]
+    return None if not costs or None in costs else sum(cost or 0.0 for cost in costs)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The stored answer to one step; written once, never changed."""
+
+    position: int
+    seat: str
+    kind: str
+    round: int | None
+    content: str
+    data: JsonObject | None = None
+    usage: Usage = NO_USAGE
+    model: str | None = None
+    marks: tuple[str, ...] = ()
+    started_at: float = 0.0
+    finished_at: float = 0.0
+    run: int = 0
+    event_id: int = 0
+
+    @property
+    def duration_ms(self) -> int:
+        return round((self.finished_at - self.started_at) * 1000)
+
+
+def span_seconds(turns: Iterable[Turn]) -> float:
+    """The time in which at least one of these turns was being played."""
+    total = end = 0.0
+    for turn in sorted(turns, key=lambda turn: turn.started_at):
+        total += max(0.0, turn.finished_at - max(end, turn.started_at))
+        end = max(end, turn.finished_at)
+    return total
+
+
+class Answer(BaseModel):
+    """A structured reply. Its `shown` field is what readers see while it streams and afterwards."""
+
+    model_config = ConfigDict(extra="ignore")
+    shown: ClassVar[str]
+
+    @classmethod
+    def from_prose(cls, text: str) -> Self | None:
+        """The answer in a reply without JSON, for answers that need none; None for all others."""
+        return None
+
+    @classmethod
+    def fallback(cls) -> Self:
+        """The safe answer that is stored, marked, when the model's cannot be read."""
+        raise NotImplementedError
+
+
+Action: TypeAlias = Literal["continue", "guide", "end", "answer", "approve", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person said: the answer to the step at `position`, or words spoken at any time when that is None."""
+
+    action: Action
+    text: str = ""
+    position: int | None = None
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a step asks a person: a text, the answers it takes, the first being the usual one, and the time for it."""
+
+    text: str
+    actions: tuple[Action, ...]
+    timeout_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The script's request: this seat, this kind, this round, now."""
+
+    seat: str
+    kind: str
+    round: int | None = None
+    answer: type[Answer] | None = None
+    names: Mapping[str, str] | None = None
+    """Seat → the neutral name under which this step's seat knows it; whoever has none is not read."""
+    variables: Mapping[str, object] = field(default_factory=dict)
+    max_tokens: int | None = None
+    """What the seat may write, known when the step is asked for; its prompt says so then and ever after."""
+    reads: frozenset[int] | None = None
+    """The positions of the turns that the seat reads; None when it reads all. A person's words are read by everyone."""
+    seconds: float | None = None
+    """The time it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""
+    question: Question | None = None
+    """What a person is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A place in a debate, as its format declares it."""
+
+    name: str
+    title: str
+    group: str
+    max_tokens: int
+    temperature: float = 0.7
+    player: Literal["model", "human", "library"] = "model"
+    prefers: str | None = None
+    """The model it is meant for, taken when it can be reached and nothing else is configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatSettings:
+    """What one debate chose for a seat."""
+
+    model: str
+    temperature: float
+    max_tokens: int
+
+
+class Outcome(BaseModel):
+    """What a script returns. Every surface can show it without knowing the format."""
+
+    shows_document: ClassVar[bool] = False
+    """Whether its document is what a reader wants to see at the end."""
+
+    summary: str
+    caveats: list[str] = Field(default_factory=list)
+    """What a reader should know before trusting it."""
+
+    def headline(self) -> str:
+        """The outcome in a line."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        """The numbers behind it; the first row is the header."""
+        raise NotImplementedError
+
+    def document(self, record: Record, turns: Sequence[Turn]) -> str | None:
+        """It as a markdown document of the format's own, or None for the usual one."""
+        return None
+
+    def is_approved(self) -> bool:
+        """Whether a person has approved it, so that its document may be written to where decisions are kept."""
+        return False
+
+    def issue(self, record: Record) -> Issue | None:
+        """The work that follows from it, for an issue tracker; None when nothing does."""
+        return None
+
+
+class Issue(NamedTuple):
+    """The text of an issue: what is to be done, and why."""
+
+    title: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a debate's argument map: what is held, in which turns, and what it speaks for and against."""
+
+    key: str
+    """What other points call it in `supports` and `attacks`."""
+    text: str
+    turns: tuple[int, ...] = ()
+    """The positions of the turns in which it was made."""
+    title: str = ""
+    """How readers call it; after its turn when it has none."""
+    supports: tuple[str, ...] = ()
+    attacks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    claim: bool = False
+    """Whether it is argued about, and no argument itself."""
+
+    @classmethod
+    def spoken(cls, turn: Turn, supports: Iterable[str] = (), attacks: Iterable[str] = ()) -> Point:
+        """A whole turn as one argument."""
+        return cls(speech_key(turn), turn.content, (turn.position,), supports=tuple(supports), attacks=tuple(attacks))
+
+
+def speech_key(turn: Turn) -> str:
+    """The key of the point that is a whole turn."""
+    return f"turn-{turn.position}"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A debate as the store keeps it, without its turns."""
+
+    id: str
+    format: str
+    format_version: int
+    topic: str
+    settings: JsonObject
+    seats: Mapping[str, SeatSettings]
+    created_at: float
+    status: Status = Status.CREATED
+    stop_reason: str | None = None
+    error: str | None = None
+    outcome: JsonObject | None = None
+    finished_at: float | None = None
+    run: int = 0
+    owner: str | None = None
+    lease_until: float | None = None
+    concluding: bool = False
+    tries_from: int = 0
+    """Only attempts of later runs count against what may fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An attempt at a step that failed, with the text that had arrived; kept beside the turns."""
+
+    position: int
+    seat: str
+    kind: str
+    round: int | None
+    partial: str
+    code: str
+    message: str
+    at: float
+    run: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """How a person found the outcome."""
+
+    stars: int
+    comment: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """The issue made of a debate's outcome, and how handing it over went."""
+
+    id: str
+    title: str
+    body: str
+    created_at: float = 0.0
+    delivered: bool = False
+    attempts: int = 0
+    result: str = ""

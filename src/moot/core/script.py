@@ -1,0 +1,151 @@
+"""A debate as its script sees it, and the moves it can make: ask, ask_all, rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeAlias, TypeVar
+
+from moot.core.debate import (
+    NO_USAGE,
+    Answer,
+    Outcome,
+    Question,
+    Said,
+    SeatSettings,
+    Settings,
+    Step,
+    Turn,
+    Usage,
+    span_seconds,
+)
+
+S = TypeVar("S", bound=Settings)
+
+
+O_co = TypeVar("O_co", bound=Outcome, covariant=True)
+
+
+Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], O_co]
+
+
+class Concluded(Exception):
+    """Thrown into a script at a step that will not be played: go on to the closing steps."""
+
+
+@dataclass(slots=True)
+class Debate(Generic[S]):
+    """A debate as its script sees it: the transcript grows while the engine replays and plays."""
+
+    id: str
+    topic: str
+    settings: S
+    seats: Mapping[str, SeatSettings]
+    transcript: list[Turn] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    """The step each turn of the transcript answered, in the same order."""
+    stop_reason: str | None = None
+    debating: bool = False
+    """Inside `until_closing`: a person or a limit may still end the rounds."""
+    _speaking: int = 0
+    _reserve: int = 0
+    _round_start: int = 0
+
+    def ask(
+        self,
+        seat: str,
+        kind: str,
+        round: int | None = None,
+        *,
+        answer: type[Answer] | None = None,
+        names: Mapping[str, str] | None = None,
+        reads: frozenset[int] | None = None,
+        seconds: float | None = None,
+        max_tokens: int | None = None,
+        **variables: object,
+    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
+        step = Step(seat, kind, round, answer, names, variables, max_tokens, reads, seconds)
+        (turn,) = yield from self.ask_all([step])
+        return turn
+
+    def ask_person(
+        self, kind: str, question: Question, round: int | None = None
+    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Said]:
+        """Ask the person in the `human` seat; the debate waits, holding nothing, until there is an answer."""
+        (turn,) = yield from self.ask_all([Step("human", kind, round, question=question)])
+        return Said((turn.data or {}).get("action", question.actions[0]), turn.content, turn.position)  # type: ignore[arg-type]
+
+    def ask_all(self, steps: Sequence[Step]) -> Generator[tuple[Step, ...], tuple[Turn, ...], tuple[Turn, ...]]:
+        """Several steps that play in parallel, none seeing another's turn."""
+        return (yield tuple(self._capped(step) for step in steps)) if steps else ()
+
+    def _capped(self, step: Step) -> Step:
+        if step.seat not in self.seats:
+            return step
+        cap = self.output_cap(step.seat)
+        return replace(step, max_tokens=cap if step.max_tokens is None else max(1, min(cap, step.max_tokens)))
+
+    @contextmanager
+    def until_closing(self) -> Iterator[None]:
+        """The part of a script that a person's "conclude" or a limit may leave at any step."""
+        self.debating = True
+        try:
+            yield
+        except Concluded as concluded:
+            self.stop_reason = str(concluded)
+        finally:
+            self.debating = False
+
+    def rounds(self, speaking: Sequence[str], closing: Sequence[str]) -> Iterator[int]:
+        """Number the rounds until a limit is reached, keeping the output of the closing seats in reserve.
+
+        `speaking` names a seat once for each step it has in a round. Another round begins only while at
+        least a quarter of its usual output is left; its steps share what is left evenly, so that the
+        last round treats all sides alike.
+        """
+        limit = self.settings.max_total_output_tokens
+        usual = sum(self.seats[seat].max_tokens for seat in speaking)
+        self._speaking = len(speaking)
+        self._reserve = min(sum(self.seats[seat].max_tokens for seat in closing), limit // 2)
+        for number in range(1, self.settings.max_rounds + 1):
+            if number > 1 and self._output_left() < usual / 4:
+                self.stop_reason = "max_total_output_tokens"
+                return
+            if number > 1 and self._costs_too_much():
+                self.stop_reason = "max_cost"
+                return
+            self._round_start = len(self.transcript)
+            yield number
+            if self.stop_reason:
+                return
+        self.stop_reason = "max_rounds"
+
+    def end_rounds(self, reason: str) -> None:
+        """Let the round in progress be the last."""
+        self.stop_reason = reason
+
+    def output_cap(self, seat: str) -> int:
+        """The most tokens this seat's next step may write."""
+        cap = self.seats[seat].max_tokens
+        if not self.debating:
+            return cap
+        steps_left = self._speaking - sum(turn.seat in self.seats for turn in self.transcript[self._round_start :])
+        return max(1, min(cap, self._output_left() // max(1, steps_left)))
+
+    def runtime(self) -> float:
+        """Seconds in which turns were being played; waiting, stopped and crashed time is none."""
+        return span_seconds(self.transcript)
+
+    def usage(self) -> Usage:
+        return sum((turn.usage for turn in self.transcript), NO_USAGE)
+
+    def _costs_too_much(self) -> bool:
+        """Whether another round like the last would exceed the limit."""
+        limit, spent = self.settings.max_cost, self.usage().cost
+        last_round = sum((turn.usage for turn in self.transcript[self._round_start :]), NO_USAGE).cost
+        return limit is not None and spent is not None and spent + (last_round or 0.0) > limit
+
+    def _output_left(self) -> int:
+        written = sum(turn.usage.output_tokens for turn in self.transcript)
+        return self.settings.max_total_output_tokens - written - self._reserve

@@ -1,0 +1,20 @@
+"""A debate with all that was stored of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from moot.core.debate import Failure, Rating, Record, Turn, Workflow
+from moot.core.notices import Notice
+
+
+class Stored(NamedTuple):
+    """A debate with all that was stored of it; turns by position, failures by time."""
+
+    record: Record
+    turns: tuple[Turn, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    rating: Rating | None = None
+    workflow: Workflow | None = None
+    notices: tuple[Notice, ...] = ()
+    """What webhooks were told or will be."""

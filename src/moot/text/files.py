@@ -1,0 +1,79 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+Link: TypeAlias = Callable[[Path, Path], None]
+
+
+def publish(path: Path, content: bytes, claim: Path, taken: Callable[[], bool], link: Link = os.link) -> bool:
+    """Make a file appear at `path`, whole or not at all; False when it is `taken` or somebody else is at it.
+
+    The content is written to `claim`, which one process alone can create: while it exists nobody else with the
+    same claim publishes, so that what `taken` says stays true.
+    """
+    try:
+        _create(claim, content)
+    except FileExistsError:
+        return False
+    try:
+        if taken():
+            return False
+        _link_or_create(claim, path, content, link)
+        _sync_folder(path.parent)
+    except FileExistsError:
+        return False
+    finally:
+        claim.unlink(missing_ok=True)
+    return True
+
+
+def _link_or_create(claim: Path, path: Path, content: bytes, link: Link) -> None:
+    try:
+        link(claim, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        _create(path, content)
+
+
+def _create(path: Path, content: bytes) -> None:
+    """A new file, on the disk when this returns; none when it cannot be written whole."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # some systems cannot open or sync a folder
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that a reader, or a crash, never meets half-written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(file.name, path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise

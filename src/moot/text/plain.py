@@ -1,0 +1,67 @@
+"""Text that several rooms shorten, escape, clean or name files by. Pure."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+from pydantic import JsonValue
+
+LONGEST_SLUG = 60
+
+
+def slug(title: str) -> str:
+    """The title as part of a file name, at most 60 of a-z, 0-9 and dashes, broken at a word."""
+    letters = unicodedata.normalize("NFKD", title.casefold()).encode("ascii", "ignore").decode()
+    whole = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
+    if len(whole) > LONGEST_SLUG:
+        whole = whole[: LONGEST_SLUG + 1].rpartition("-")[0] or whole[:LONGEST_SLUG]
+    return whole or "decision"
+
+
+CHARACTERS_PER_TOKEN = 4  # for estimates, when the server counts nothing
+
+
+def estimated_tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+def clean(value: JsonValue) -> JsonValue:
+    """The same without what no database keeps: NUL, half surrogate pairs, integers beyond 64 bits."""
+    if isinstance(value, int) and value.bit_length() > 63:
+        return str(value)
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    if isinstance(value, dict):
+        return {str(clean(key)): clean(item) for key, item in value.items()}
+    return value
+
+
+JOINERS = "\u200c\u200d"
+"""Invisible, but Persian, Hindi and many emoji are not themselves without them."""
+
+
+INVISIBLE = "\r\xad\u200b\u200e\u200f\u2060\ufeff"
+
+
+def printable(text: str) -> str:
+    """Text somebody else wrote, unable to steer the terminal. Each letter is treated alike wherever it stands."""
+    return text if text.isprintable() else "".join(map(_printable_letter, text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _printable_letter(letter: str) -> str:
+    if letter.isprintable() or letter in "\n\t" + JOINERS:
+        return letter
+    if letter in INVISIBLE:
+        return ""
+    match unicodedata.category(letter):
+        case "Zs":
+            return letter
+        case "Zl" | "Zp":
+            return "\n"
+        case _:
+            return "\ufffd"
