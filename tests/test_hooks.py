@@ -34,14 +34,13 @@ from moot.hooks import (
     LEASE_SECONDS,
     Attempt,
     Courier,
-    Webhook,
-    Webhooks,
     next_delay,
     notice_text,
     signature,
     signing_key,
     told,
 )
+from moot.settings import Webhook, Webhooks
 
 SECRET = "whsec_" + base64.b64encode(b"sentinel-key-of-24-bytes").decode()
 AT = 1_700_000_000.0

@@ -20,10 +20,10 @@ from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import MOST_REVISIONS, PANEL
 from moot.llm.client import Request
+from moot.settings import WorkflowSettings
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
-from moot.workflow import WorkflowSettings
 from stage import ID, Between, Killed, Panelists, Stage, kill_at, sensible, silent, usual
 
 TOPIC = "Should we use Redis or PostgreSQL for caching?"

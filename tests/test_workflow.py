@@ -21,7 +21,8 @@ from pydantic import ValidationError
 
 from moot.core.debate import Issue
 from moot.errors import faults
-from moot.workflow import Delivery, WorkflowSettings, deliver
+from moot.settings import WorkflowSettings
+from moot.workflow import Delivery, deliver
 
 ISSUE = Issue("Use REST", "## Context\n\nWe chose REST.\n\n- [ ] Write it — soon\n")
 PYTHON = sys.executable

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import hmac
 import logging
 import random
@@ -18,14 +17,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias
-from urllib.parse import urlsplit
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from moot.core.debate import Status
-from moot.core.notices import EVENTS, HookEvent, Notice
+from moot.core.notices import EVENTS, Notice
 from moot.errors import StoreError
+from moot.settings import Webhook
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -45,40 +42,6 @@ POLL_SECONDS = 5.0
 
 
 # Settings
-
-
-def _address(url: str) -> str:
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return url
-    raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
-
-
-def _each_once(hooks: list[Webhook]) -> list[Webhook]:
-    if len({hook.url for hook in hooks}) < len(hooks):
-        raise ValueError("two webhooks have the same url; write one with the events of both")
-    return hooks
-
-
-class Webhook(BaseModel):
-    """An address that is told about debates."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    url: Annotated[str, AfterValidator(_address)] = Field(description="an http or https address")
-    events: list[HookEvent] = Field(default_factory=lambda: list(EVENTS.values()), min_length=1)
-    secret_env: str | None = Field(
-        None, min_length=1, description="the environment variable with the key that signs: whsec_ and base64"
-    )
-
-    @property
-    def name(self) -> str:
-        """What it is called where its address, which may hold a key, must not stand."""
-        return f"{urlsplit(self.url).hostname} {hashlib.sha256(self.url.encode()).hexdigest()[:6]}"
-
-
-Webhooks: TypeAlias = Annotated[list[Webhook], AfterValidator(_each_once)]
 
 
 def told(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:

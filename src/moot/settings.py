@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shlex
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self, TypeAlias
+from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -17,9 +32,98 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from moot.core.notices import EVENTS, HookEvent
 from moot.errors import InvalidInput, faults
-from moot.hooks import Webhooks
-from moot.workflow import WorkflowSettings
+
+
+def _address(url: str) -> str:
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return url
+    raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
+
+
+def _each_once(hooks: list[Webhook]) -> list[Webhook]:
+    if len({hook.url for hook in hooks}) < len(hooks):
+        raise ValueError("two webhooks have the same url; write one with the events of both")
+    return hooks
+
+
+class Webhook(BaseModel):
+    """An address that is told about debates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    url: Annotated[str, AfterValidator(_address)] = Field(description="an http or https address")
+    events: list[HookEvent] = Field(default_factory=lambda: list(EVENTS.values()), min_length=1)
+    secret_env: str | None = Field(
+        None, min_length=1, description="the environment variable with the key that signs: whsec_ and base64"
+    )
+
+    @property
+    def name(self) -> str:
+        """What it is called where its address, which may hold a key, must not stand."""
+        return f"{urlsplit(self.url).hostname} {hashlib.sha256(self.url.encode()).hexdigest()[:6]}"
+
+
+Webhooks: TypeAlias = Annotated[list[Webhook], AfterValidator(_each_once)]
+
+
+_EXAMPLE = "gh issue create --title {title} --body-file -"
+
+
+class WorkflowSettings(BaseModel):
+    """Where issues go: exactly one of file, command and webhook."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    file: Path | None = Field(None, description="a folder in which each issue becomes a file of its own")
+    command: str | None = Field(None, description=f"gets the issue on standard input, as in: {_EXAMPLE}")
+    webhook: str | None = Field(None, description="an http or https address that gets the issue as JSON")
+    secret_env: str | None = Field(None, description="the environment variable with the key that signs webhooks")
+    attempts: int = Field(3, ge=1, le=10)
+
+    @field_validator("file")
+    @classmethod
+    def _begins_at_home(cls, file: Path | None) -> Path | None:
+        return file and file.expanduser()
+
+    @field_validator("command")
+    @classmethod
+    def _can_be_split(cls, command: str | None) -> str | None:
+        try:
+            parts = None if command is None else shlex.split(command)
+        except ValueError:
+            raise ValueError(f"has a quote that is not closed; write it as for a shell: {_EXAMPLE}") from None
+        if parts is not None and ("".join(parts[:1]) == "" or "\0" in "".join(parts)):
+            raise ValueError(f"names no program; write one with its arguments: {_EXAMPLE}")
+        return command
+
+    @field_validator("webhook")
+    @classmethod
+    def _is_an_address(cls, webhook: str | None) -> str | None:
+        if webhook is not None and not _is_http(webhook):
+            raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
+        return webhook
+
+    @model_validator(mode="after")
+    def _goes_to_one_place(self) -> Self:
+        named = [name for name in ("file", "command", "webhook") if getattr(self, name) is not None]
+        if len(named) != 1:
+            raise ValueError(f"write exactly one of file, command and webhook, not {' and '.join(named) or 'none'}")
+        if self.secret_env is not None and self.webhook is None:
+            raise ValueError("secret_env signs webhooks only; leave it out, or write webhook")
+        return self
+
+
+def _is_http(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
 
 FILE = "moot.yaml"
 

@@ -19,13 +19,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import IO, NamedTuple, Self
-from urllib.parse import urlsplit
+from typing import IO, NamedTuple
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from moot.core.debate import Issue
+from moot.settings import WorkflowSettings
 from moot.text.files import publish
 from moot.text.markdown import front_matter
 from moot.text.plain import slug
@@ -36,7 +35,6 @@ LONGEST_RESULT = 500
 LONGEST_TITLE = 250
 _SHORTEST_SECRET = 8
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DATABASE_URL", re.IGNORECASE)
-_EXAMPLE = "gh issue create --title {title} --body-file -"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,50 +44,6 @@ class Delivery:
     delivered: bool
     attempts: int
     result: str
-
-
-class WorkflowSettings(BaseModel):
-    """Where issues go: exactly one of file, command and webhook."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    file: Path | None = Field(None, description="a folder in which each issue becomes a file of its own")
-    command: str | None = Field(None, description=f"gets the issue on standard input, as in: {_EXAMPLE}")
-    webhook: str | None = Field(None, description="an http or https address that gets the issue as JSON")
-    secret_env: str | None = Field(None, description="the environment variable with the key that signs webhooks")
-    attempts: int = Field(3, ge=1, le=10)
-
-    @field_validator("file")
-    @classmethod
-    def _begins_at_home(cls, file: Path | None) -> Path | None:
-        return file and file.expanduser()
-
-    @field_validator("command")
-    @classmethod
-    def _can_be_split(cls, command: str | None) -> str | None:
-        try:
-            parts = None if command is None else shlex.split(command)
-        except ValueError:
-            raise ValueError(f"has a quote that is not closed; write it as for a shell: {_EXAMPLE}") from None
-        if parts is not None and ("".join(parts[:1]) == "" or "\0" in "".join(parts)):
-            raise ValueError(f"names no program; write one with its arguments: {_EXAMPLE}")
-        return command
-
-    @field_validator("webhook")
-    @classmethod
-    def _is_an_address(cls, webhook: str | None) -> str | None:
-        if webhook is not None and not _is_http(webhook):
-            raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
-        return webhook
-
-    @model_validator(mode="after")
-    def _goes_to_one_place(self) -> Self:
-        named = [name for name in ("file", "command", "webhook") if getattr(self, name) is not None]
-        if len(named) != 1:
-            raise ValueError(f"write exactly one of file, command and webhook, not {' and '.join(named) or 'none'}")
-        if self.secret_env is not None and self.webhook is None:
-            raise ValueError("secret_env signs webhooks only; leave it out, or write webhook")
-        return self
 
 
 class Attempt(NamedTuple):
@@ -277,11 +231,3 @@ def _shown(result: str, secrets: list[str]) -> str:
 def _line(text: str) -> str:
     """The text in one line of letters that can be printed."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-
-
-def _is_http(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
