@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from moot.errors import InvalidInput, NotFound
+from moot.formats.evaluation.ideas import Idea, read, settings_for, topics_from, write_report
 from moot.formats.evaluation.settings import Challenge, Evaluation, EvaluationSettings, Rating, Topic
-from moot.ideas import Idea, read, settings_for, topics_from, write_report
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "ideas"
 TEXT = "# Rain tanks\n\nWe sell tanks."

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
 from moot.errors import InvalidInput, NotFound
-from moot.formats.quotes import Source, check
 from moot.sources import LARGEST_FILE, LONGEST_TEXT, read, read_all
+from moot.trust.quotes import Source, check
 
 TEXT = "Größe zählt – “nicht”.\n"
 

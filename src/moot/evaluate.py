@@ -19,8 +19,8 @@ from moot.core.debate import Record, Status
 from moot.core.events import Event, TurnFinished
 from moot.core.stored import Stored
 from moot.errors import InvalidInput, MootError
+from moot.formats.evaluation.ideas import REPORT, Idea, read, settings_for, topics_from, write_report
 from moot.formats.evaluation.scorecard import Scorecard, compare, last_of, ranking
-from moot.ideas import REPORT, Idea, read, settings_for, topics_from, write_report
 from moot.tables import print_table
 from moot.terminal import JsonView
 from moot.watch import Exit, Watching, complain, nobody_reads, remark, watch

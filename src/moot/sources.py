@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moot.errors import InvalidInput, NotFound
-from moot.formats.quotes import CONTROL, Source
+from moot.trust.quotes import CONTROL, Source
 
 if TYPE_CHECKING:
     from pypdf import PageObject

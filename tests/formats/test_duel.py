@@ -8,9 +8,9 @@ import pytest
 
 from moot.core.debate import Status, Usage
 from moot.errors import BadReply
-from moot.formats.caveats import model_family
 from moot.formats.duel.format import DUEL, NAMES, SIDES, Ballot, Verdict, neutral_names
 from moot.llm.client import Completion, Request
+from moot.trust.caveats import model_family
 from stage import TOPIC, A, B, Stage, ballot, judged, sensible
 
 ONE = {"max_rounds": 1}

@@ -19,9 +19,9 @@ from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, Scores, scores_for
 from moot.formats.evaluation.format import EVALUATION
+from moot.formats.evaluation.ideas import read, settings_for
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict
 from moot.formats.evaluation.settings import EvaluationSettings
-from moot.ideas import read, settings_for
 from moot.llm.client import Request
 from moot.players.answer import Unreadable, parse
 from moot.settings import Price

@@ -11,9 +11,9 @@ from moot.core.debate import Status
 from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.evaluation.format import EVALUATION
+from moot.formats.evaluation.ideas import read, settings_for, write_report
 from moot.formats.evaluation.scorecard import Scorecard
 from moot.formats.evaluation.settings import DEFAULT_TOPICS
-from moot.ideas import read, settings_for, write_report
 from moot.llm.connect import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.formats.novelty import REPEATS, STALE, novelty, repetition
+from moot.trust.novelty import REPEATS, STALE, novelty, repetition
 
 QUESTION = "Should we use Redis or PostgreSQL for caching?"
 ARGUMENT = (

@@ -20,9 +20,9 @@ from moot.core.engine import Reply, Voice
 from moot.core.events import LimitReached, TurnFinished, Waiting
 from moot.core.script import Debate
 from moot.errors import InvalidInput
+from moot.formats.panel.assessment import cast
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import PANEL, WHOLE_SOURCES, PanelSettings, perspectives_of
-from moot.formats.panel.standing import cast
 from moot.llm.client import Completion, Request
 from moot.testing import ScriptedModel, scripted_app
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, SAFE, Call, Panelists, Stage, new_words, silent

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from moot.formats.quotes import Checked, Citation, Match, Source, check, check_all, cited, contains, tags, words
+from moot.trust.quotes import Checked, Citation, Match, Source, check, check_all, cited, contains, tags, words
 
 SOURCE = """\
 # Report

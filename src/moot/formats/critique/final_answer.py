@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from moot.core.debate import Limits, Outcome, Record, Turn
 from moot.core.script import Debate
 from moot.core.trace import iso
-from moot.formats.caveats import about_models, about_turns
 from moot.formats.critique.issues import Issue, Reviewed, auto_score, open_issues, reviews, tracked
 from moot.text.markdown import contained, front_matter, in_line
+from moot.trust.caveats import about_models, about_turns
 
 SPEAKERS = {"proposer": "Proposer", "skeptic": "Skeptic"}
 ENDED = {

@@ -16,7 +16,7 @@ from typing import Literal
 
 from moot.core.debate import Turn
 from moot.formats.critique.answers import Critique, Raised, Severity, replies
-from moot.formats.quotes import contains, words
+from moot.trust.quotes import contains, words
 
 Status = Literal["open", "answered", "withdrawn"]
 WEIGHTS: dict[Severity, float] = {"critical": 3.0, "major": 1.0, "minor": 0.25}

@@ -26,7 +26,7 @@ from pydantic import (
 from moot.core.debate import Answer, Outcome, Point, Seat, Settings, Turn, speech_key
 from moot.core.format import Format
 from moot.core.script import Debate, Script
-from moot.formats.caveats import about_models, about_turns
+from moot.trust.caveats import about_models, about_turns
 
 Stance = Literal["pro", "con"]
 Winner = Literal["a", "b", "undecided"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from moot.core.debate import Turn
-from moot.formats import quotes
 from moot.formats.evaluation.answers import arguments, ratings
+from moot.trust import quotes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from moot.core.debate import NO_USAGE, Step, Turn
 from moot.core.format import Format
 from moot.core.script import Debate, Script
-from moot.formats.caveats import about_models, about_turns
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
@@ -20,7 +19,8 @@ from moot.formats.evaluation.points import points
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, signed
 from moot.formats.evaluation.scores import adjust_all, change, overall
 from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
-from moot.formats.quotes import contains
+from moot.trust.caveats import about_models, about_turns
+from moot.trust.quotes import contains
 
 LEAST_SHARE = 0.5
 """Of its usual output a topic must have so much left, or it is not begun."""

@@ -15,11 +15,11 @@ from rapidfuzz.fuzz import token_set_ratio
 
 from moot.core.debate import Issue, Outcome, Record, Turn
 from moot.core.script import Debate
-from moot.formats.caveats import about_models
-from moot.formats.novelty import SENTENCE
 from moot.formats.panel.answers import Considered, Evaluation, Synthesis
-from moot.formats.panel.standing import ARGUED, SEATS, Casting, evidence, facts, muted, names, quotes, spoken
+from moot.formats.panel.assessment import ARGUED, SEATS, Casting, evidence, facts, muted, names, quotes, spoken
 from moot.text.markdown import contained, front_matter, in_line
+from moot.trust.caveats import about_models
+from moot.trust.novelty import SENTENCE
 
 Confidence = Literal["High", "Medium", "Low"]
 LEVELS: tuple[Confidence, ...] = ("Low", "Medium", "High")

@@ -18,10 +18,7 @@ from moot.core.script import Debate, Script
 from moot.errors import InvalidInput, faults
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Rebuttal, Synthesis, analysis_of
-from moot.formats.panel.decision import Decision, decision, rounds_of
-from moot.formats.panel.perspectives import Perspective
-from moot.formats.panel.points import points
-from moot.formats.panel.standing import (
+from moot.formats.panel.assessment import (
     SEATS,
     Casting,
     brief,
@@ -36,7 +33,10 @@ from moot.formats.panel.standing import (
     verdict,
     written,
 )
-from moot.formats.quotes import Source, tags
+from moot.formats.panel.decision import Decision, decision, rounds_of
+from moot.formats.panel.perspectives import Perspective
+from moot.formats.panel.points import points
+from moot.trust.quotes import Source, tags
 
 Steps: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], None]
 

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from moot.errors import InvalidInput
-from moot.formats.quotes import CONTROL, NAME, words
+from moot.trust.quotes import CONTROL, NAME, words
 
 FEWEST, MOST = 2, 4
 USUAL = 3

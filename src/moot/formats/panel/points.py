@@ -7,8 +7,8 @@ from typing import Any
 
 from moot.core.debate import Point, Turn, speech_key
 from moot.core.script import Debate
+from moot.formats.panel.assessment import Casting, cast, names, spoken
 from moot.formats.panel.decision import Decision, decision
-from moot.formats.panel.standing import Casting, cast, names, spoken
 
 
 def points(debate: Debate[Any]) -> Iterator[Point]:

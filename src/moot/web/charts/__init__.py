@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from moot.core.debate import NO_USAGE, Outcome, Record, Turn, Usage
-from moot.formats.novelty import REPEATS, STALE
+from moot.trust.novelty import REPEATS, STALE
 from moot.web.charts.bars import Amount, Measure, bars
 from moot.web.charts.drawing import Chart, plain
 from moot.web.charts.lines import Axis, Series, Threshold, lines

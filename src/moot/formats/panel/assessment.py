@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from moot.core.debate import Turn, span_seconds
 from moot.core.script import Debate
-from moot.formats.novelty import REPEATS, STALE, novelty, repetition
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Evidence
 from moot.formats.panel.perspectives import Perspective
-from moot.formats.quotes import Checked, Source, check_all, contains
+from moot.trust.novelty import REPEATS, STALE, novelty, repetition
+from moot.trust.quotes import Checked, Source, check_all, contains
 
 SEATS = ("debater_1", "debater_2", "debater_3", "debater_4")
 ARGUED = ("opening", "rebuttal")

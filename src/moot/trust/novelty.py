@@ -12,7 +12,7 @@ from typing import TypeAlias
 from rapidfuzz.fuzz import token_set_ratio
 from rapidfuzz.process import extractOne
 
-from moot.formats.quotes import words
+from moot.trust.quotes import words
 
 REPEATS = 0.6
 """An argument of which so much stood in its speaker's previous round repeats it."""
