@@ -35,11 +35,11 @@ from moot.hooks import (
     Attempt,
     Courier,
     next_delay,
-    notice_text,
     signature,
     signing_key,
     told,
 )
+from moot.reading.words import notice_text
 from moot.settings import Webhook, Webhooks
 
 SECRET = "whsec_" + base64.b64encode(b"sentinel-key-of-24-bytes").decode()

@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestServer
 
 from moot.app import App, build
 from moot.core.debate import Status
-from moot.hooks import notice_text
+from moot.reading.words import notice_text
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from stage import sensible

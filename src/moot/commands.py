@@ -22,19 +22,10 @@ from moot.core.replay import retold
 from moot.core.stored import Stored
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.formats import find
-from moot.hooks import notice_text
 from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
-from moot.tables import (
-    STATS_HEADER,
-    debate_row,
-    introduction,
-    print_table,
-    reason_text,
-    stats_row,
-    usage_cells,
-    usage_text,
-)
+from moot.reading.words import notice_text, reason_text
+from moot.tables import STATS_HEADER, debate_row, introduction, print_table, stats_row, usage_cells, usage_text
 from moot.terminal import PlainView
 from moot.text.plain import printable
 from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, waiting_text, watch

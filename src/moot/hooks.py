@@ -52,14 +52,6 @@ def told(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:
 # What is told
 
 
-def notice_text(notice: Notice) -> str:
-    """What became of a notice, in a line."""
-    attempts = f" ({notice.attempts} attempt{'s' if notice.attempts > 1 else ''})" if notice.attempts else ""
-    state = "told" if notice.delivered_at else "will be told" if notice.next_at else "not told"
-    result = f": {notice.result}" if notice.result else ""
-    return f"Webhook {notice.hook}, {notice.event} of run {notice.run}: {state}{attempts}{result}"
-
-
 # One attempt
 
 

@@ -14,32 +14,13 @@ from rich.text import Text
 from moot.core.debate import NO_USAGE, Outcome, Record, Turn, Usage
 from moot.core.format import AnyFormat
 from moot.export.stats import Stats
+from moot.reading.words import reason_text, short_model
 from moot.text.plain import printable
 
 INDENT = "  "
 LONGEST_LINE = 100
 WIDE = 80
 """From this width on, tables show all their columns."""
-
-
-def reason_text(reason: str | None) -> str:
-    texts = {
-        "max_rounds": "all rounds were played",
-        "max_runtime_seconds": "the time limit was reached",
-        "max_total_output_tokens": "the limit of output tokens was reached",
-        "max_cost": "the limit of cost was reached",
-        "concluded": "a person asked for the conclusion",
-        "stopped": "a person stopped it",
-        "interrupted": "the run was interrupted",
-        "handed_back": "it was handed back to the program that runs it",
-        "completed": "everything was said",
-    }
-    return texts.get(reason or "", (reason or "–").replace("_", " "))
-
-
-def short_model(name: str) -> str:
-    """The model without the address of its server."""
-    return name.rpartition("#")[2]
 
 
 def introduction(record: Record, format: AnyFormat) -> Text:

@@ -16,8 +16,9 @@ from rich.text import Text
 from moot.core.debate import Record
 from moot.core.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
 from moot.core.format import AnyFormat
+from moot.reading.words import is_speech, reason_text, short_model, title_of
 from moot.screen import Bottom, wrap
-from moot.tables import INDENT, LONGEST_LINE, reason_text, short_model
+from moot.tables import INDENT, LONGEST_LINE
 from moot.text.plain import printable
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
@@ -214,13 +215,6 @@ class JsonView:
         pass
 
 
-def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
-    """Whether a turn is shown as one; the clock, and a person who concludes or lets it go on, say nothing."""
-    if turn.seat == "human":
-        return bool(turn.content) and turn.kind != "conclude"
-    return any(seat.name == turn.seat for seat in format.seats)
-
-
 def text_width(console_width: int) -> int:
     return max(20, min(LONGEST_LINE, console_width - 2 * len(INDENT)))
 
@@ -255,10 +249,6 @@ def headline(format: AnyFormat, event: TurnStarted | TurnFinished) -> Text:
 
 def title_text(event: TurnFinished) -> str:
     return f"{title_of(event)} · {event.kind}" + (f" · round {event.round}" if event.round else "")
-
-
-def title_of(event: TurnStarted | TurnFinished) -> str:
-    return "You" if event.seat == "human" else event.title
 
 
 def _live_text(text: str) -> str:

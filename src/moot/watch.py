@@ -29,7 +29,8 @@ from moot.errors import MootError
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.queue import postgres_queue
-from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, reason_text, usage_text
+from moot.reading.words import reason_text
+from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, usage_text
 from moot.terminal import JsonView, LiveView, PlainView, View
 from moot.text.markdown import body
 from moot.text.plain import printable

@@ -30,7 +30,7 @@ from moot.integrations import openai_words as words
 from moot.integrations.openai_words import ChatRequest, Telling
 from moot.llm.addresses import refuse_addresses
 from moot.queue.queue import Queue
-from moot.retelling import told, waiting
+from moot.reading.history import told, waiting
 
 PREFIX = "/v1/"
 OWNER = "moot"

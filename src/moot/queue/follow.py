@@ -15,7 +15,7 @@ from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFini
 from moot.errors import StoreError
 from moot.formats import find
 from moot.queue.live import Heard
-from moot.retelling import placed, told
+from moot.reading.history import placed, told
 
 LOOK_SECONDS = 2.0
 """So often the store is looked at when nothing is heard."""

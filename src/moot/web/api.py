@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
-from moot import retelling
 from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.format import AnyFormat
@@ -17,6 +16,7 @@ from moot.formats import find
 from moot.llm.addresses import refuse_addresses
 from moot.queue import steering
 from moot.queue.queue import Queue
+from moot.reading import history as retelling
 from moot.web.schemas import (
     ChosenModel,
     CreateDebate,

@@ -24,7 +24,7 @@ from moot.core.events import (
     Waiting,
     encode,
 )
-from moot.retelling import placed
+from moot.reading.history import placed
 
 MOST_KEPT = 4_000_000
 """Bytes; beyond them the older half goes, and who needs that is told the stored turns instead."""

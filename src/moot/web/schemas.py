@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr, ValidationError
 
-from moot import retelling
 from moot.core.debate import NO_USAGE, Action, JsonObject, Outcome, Record, Status, Usage
 from moot.core.format import AnyFormat
 from moot.core.replay import retold
 from moot.core.stored import Stored
 from moot.errors import InvalidInput, ScriptChanged
+from moot.reading import history as retelling
 from moot.store.store import Place
 
 # Requests

@@ -11,8 +11,7 @@ from markupsafe import Markup
 from moot.core.debate import Action, Turn
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
-from moot.tables import reason_text, short_model
-from moot.terminal import is_speech, title_of
+from moot.reading.words import is_speech, reason_text, short_model, title_of
 from moot.web.markdown import speech
 
 COLOURS = 6

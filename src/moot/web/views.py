@@ -32,9 +32,7 @@ from moot.core.format import AnyFormat
 from moot.core.replay import retold
 from moot.core.stored import Stored
 from moot.errors import ScriptChanged
-from moot.hooks import notice_text
-from moot.tables import reason_text, short_model
-from moot.terminal import title_of
+from moot.reading.words import notice_text, reason_text, short_model, title_of
 from moot.web.markdown import Document, document, speech
 from moot.web.turns import ACTIONS, Section, colours_of, in_a_line, sections, turn_views
 

@@ -1,0 +1,1 @@
+"""A debate as any reader sees it, built once."""

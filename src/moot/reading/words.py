@@ -1,0 +1,46 @@
+"""Words that every reader of a debate meets: titles, reasons, numbers."""
+
+from __future__ import annotations
+
+from moot.core.events import TurnFinished, TurnStarted
+from moot.core.format import AnyFormat
+from moot.core.notices import Notice
+
+
+def notice_text(notice: Notice) -> str:
+    """What became of a notice, in a line."""
+    attempts = f" ({notice.attempts} attempt{'s' if notice.attempts > 1 else ''})" if notice.attempts else ""
+    state = "told" if notice.delivered_at else "will be told" if notice.next_at else "not told"
+    result = f": {notice.result}" if notice.result else ""
+    return f"Webhook {notice.hook}, {notice.event} of run {notice.run}: {state}{attempts}{result}"
+
+
+def reason_text(reason: str | None) -> str:
+    texts = {
+        "max_rounds": "all rounds were played",
+        "max_runtime_seconds": "the time limit was reached",
+        "max_total_output_tokens": "the limit of output tokens was reached",
+        "max_cost": "the limit of cost was reached",
+        "concluded": "a person asked for the conclusion",
+        "stopped": "a person stopped it",
+        "interrupted": "the run was interrupted",
+        "handed_back": "it was handed back to the program that runs it",
+        "completed": "everything was said",
+    }
+    return texts.get(reason or "", (reason or "–").replace("_", " "))
+
+
+def short_model(name: str) -> str:
+    """The model without the address of its server."""
+    return name.rpartition("#")[2]
+
+
+def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
+    """Whether a turn is shown as one; the clock, and a person who concludes or lets it go on, say nothing."""
+    if turn.seat == "human":
+        return bool(turn.content) and turn.kind != "conclude"
+    return any(seat.name == turn.seat for seat in format.seats)
+
+
+def title_of(event: TurnStarted | TurnFinished) -> str:
+    return "You" if event.seat == "human" else event.title
