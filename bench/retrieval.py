@@ -17,8 +17,8 @@ import yaml
 
 from moot.errors import ModelError
 from moot.llm.client import Timeouts
+from moot.llm.http import new_session
 from moot.llm.ollama import OllamaClient
-from moot.llm.server import new_session
 from moot.retrieval.builtin import BuiltinRetriever
 from moot.retrieval.chroma import ChromaRetriever
 from moot.retrieval.embed import Embedder, OllamaEmbedder, WordLlamaEmbedder

@@ -35,7 +35,7 @@ from moot.app import App, build
 from moot.core.debate import Status
 from moot.core.engine import Ending
 from moot.core.prompts import Prompts
-from moot.llm.connect import Models
+from moot.llm.models import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
 

@@ -15,7 +15,7 @@ from moot.core.prompts import Prompts
 from moot.errors import Fenced, InvalidInput, NotFound
 from moot.formats import by_name
 from moot.formats.duel.format import DUEL, DuelSettings
-from moot.llm.connect import Models
+from moot.llm.models import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import sensible

@@ -14,7 +14,7 @@ from moot.app import App, build
 from moot.core.debate import Usage
 from moot.errors import InvalidInput, Unreachable
 from moot.llm.client import Completion, Message, Request
-from moot.llm.connect import Choice, Models
+from moot.llm.models import Choice, Models
 from moot.llm.providers import ModelName, parse_name
 from moot.players.model import retry_delay
 from moot.settings import AppSettings, ProviderSettings

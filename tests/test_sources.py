@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
 from moot.errors import InvalidInput, NotFound
-from moot.sources import LARGEST_FILE, LONGEST_TEXT, read, read_all
+from moot.retrieval.sources import LARGEST_FILE, LONGEST_TEXT, read, read_all
 from moot.trust.quotes import Source, check
 
 TEXT = "Größe zählt – “nicht”.\n"

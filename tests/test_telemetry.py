@@ -31,10 +31,10 @@ from moot.app import App
 from moot.core.debate import Status, Usage
 from moot.errors import ModelError, ModelTimeout, WrongKey
 from moot.settings import AppSettings
+from moot.telemetry.log_context import here, within
 from moot.telemetry.logs import HIDDEN, JsonLines, TextLines, hiding, secrets
 from moot.telemetry.metrics import MOST_MODELS, OTHER, Metrics
 from moot.telemetry.otel import OtelSpans
-from moot.telemetry.place import here, within
 from moot.telemetry.spans import NoSpans, open_spans, wanted
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from program import COMMAND, run

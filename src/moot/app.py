@@ -45,9 +45,9 @@ from moot.errors import InvalidInput, MootError, NotFound, ScriptChanged, WrongS
 from moot.export.bundle import Chosen, Manifest
 from moot.export.stats import Stats, stats
 from moot.hooks import Courier, told
-from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client
-from moot.llm.connect import Choice, Models
+from moot.llm.models import Choice, Models
+from moot.llm.recording import Recorder, Recording
 from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer

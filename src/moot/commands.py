@@ -22,8 +22,8 @@ from moot.core.replay import retold
 from moot.core.stored import Stored
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.formats import find
-from moot.llm.cassette import Recorder, Recording
 from moot.llm.local import BUILT_IN_MODEL
+from moot.llm.recording import Recorder, Recording
 from moot.reading.words import notice_text, reason_text
 from moot.tables import STATS_HEADER, debate_row, introduction, print_table, stats_row, usage_cells, usage_text
 from moot.terminal import PlainView
@@ -73,7 +73,7 @@ class Asked(NamedTuple):
         if self.model_for:
             chosen["models"] = dict(map(_pair, self.model_for))
         if self.sources:
-            from moot.sources import read_all
+            from moot.retrieval.sources import read_all
 
             chosen["sources"] = [source.model_dump() for source in read_all(self.sources)]
         return chosen

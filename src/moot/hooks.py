@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from moot.core.debate import Status
 from moot.core.notices import EVENTS, Notice
 from moot.errors import StoreError
 from moot.settings import Webhook
+from moot.store.store import Deliveries
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -149,18 +150,6 @@ def next_delay(attempts: int, tried: Attempt, spread: float = 0.0) -> float | No
 
 
 # The courier
-
-
-class Deliveries(Protocol):
-    """Where notices are kept; all by the database's clock."""
-
-    async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]:
-        """Take what is due for these webhooks: nobody else gets it for so many seconds, and `attempts` is raised."""
-        ...
-
-    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
-        """Note what this attempt came to; nothing when another has been made since."""
-        ...
 
 
 class Courier:

@@ -22,7 +22,7 @@ from moot.errors import Busy, Fenced, NotFound, StoreError, WrongStatus
 from moot.formats import find
 from moot.owner import is_dead, this_process
 from moot.settings import AppSettings
-from moot.store.patient import Patient
+from moot.store.retrying import Patient
 from moot.store.store import Store
 from moot.telemetry.telemetry import Telemetry
 

@@ -18,10 +18,10 @@ from moot.core.prompts import Prompts
 from moot.core.stored import Stored
 from moot.errors import Fenced, ModelError
 from moot.formats import load
-from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Completion, Request
-from moot.llm.connect import Models
-from moot.llm.server import prompt_characters
+from moot.llm.http import prompt_characters
+from moot.llm.models import Models
+from moot.llm.recording import Recorder, Recording
 from moot.settings import AppSettings, Price
 from moot.store.operations import (
     answered,

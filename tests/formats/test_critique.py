@@ -37,7 +37,7 @@ from moot.formats import by_name
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE, CritiqueSettings
 from moot.formats.critique.issues import Issue, Reviewed
-from moot.llm.connect import Models
+from moot.llm.models import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import ID, Between, Killed, Stage, kill_at, sensible

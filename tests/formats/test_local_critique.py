@@ -12,7 +12,7 @@ from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
-from moot.llm.connect import Models
+from moot.llm.models import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
 

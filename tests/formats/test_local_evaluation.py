@@ -14,7 +14,7 @@ from moot.formats.evaluation.format import EVALUATION
 from moot.formats.evaluation.ideas import read, settings_for, write_report
 from moot.formats.evaluation.scorecard import Scorecard
 from moot.formats.evaluation.settings import DEFAULT_TOPICS
-from moot.llm.connect import Models
+from moot.llm.models import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from moot.llm.server import new_session
+from moot.llm.http import new_session
 
 
 @pytest.fixture

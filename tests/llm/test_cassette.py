@@ -32,8 +32,8 @@ from moot.errors import (
     ServerFault,
     Unreachable,
 )
-from moot.llm.cassette import Recorder, Recording, difference
 from moot.llm.client import Client, Completion, Message, Request, Schema
+from moot.llm.recording import Recorder, Recording, difference
 from moot.players.model import retry_delay
 from moot.testing import MemoryStore, ScriptedModel, recorded, scripted_app
 from stage import sensible

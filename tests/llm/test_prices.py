@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from moot.core.debate import NO_USAGE, Usage
-from moot.llm.connect import Models
+from moot.llm.models import Models
 from moot.llm.prices import Prices
 from moot.llm.providers import BUILT_IN
 from moot.settings import Price

@@ -11,7 +11,7 @@ from moot.app import build
 from moot.core.debate import JsonObject, Status
 from moot.errors import InvalidInput
 from moot.llm.client import Request, Schema
-from moot.llm.connect import Choice, Models
+from moot.llm.models import Choice, Models
 from moot.llm.providers import BUILT_IN, Provider
 from moot.settings import AppSettings
 from stage import sensible

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.llm import ollama, openai_api
-from moot.llm.reply import Reply, Wire
+from moot.llm.stream import Reply, Wire
 
 DIALECTS = [
     pytest.param(openai_api.WIRE, event, event("", "stop"), id="openai"),

@@ -11,8 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from moot.llm.client import Timeouts
+from moot.llm.http import new_session
 from moot.llm.ollama import OllamaClient
-from moot.llm.server import new_session
 from moot.retrieval.embed import OllamaEmbedder
 
 

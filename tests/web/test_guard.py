@@ -14,7 +14,7 @@ from live import Live, serving, simple_app
 
 from moot.app import App
 from moot.errors import InvalidInput
-from moot.llm.connect import Models
+from moot.llm.models import Models
 from moot.queue.embedded import EmbeddedQueue
 from moot.settings import load
 from moot.web.security import HEADERS, LARGEST_BODY, LARGEST_DEBATE, Access, access, is_loopback

@@ -17,8 +17,8 @@ from moot.core.debate import JsonObject, Usage
 from moot.errors import ModelError
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.dialect import JsonMode, dropped_modes, simpler
-from moot.llm.reply import Reply, Wire, count
-from moot.llm.server import Call, Server, prompt_characters
+from moot.llm.http import Call, Server, prompt_characters
+from moot.llm.stream import Reply, Wire, count
 
 SMALLEST_CONTEXT = 4096
 LARGEST_CONTEXT = 131_072

@@ -10,8 +10,8 @@ import aiohttp
 from moot.core.debate import Usage
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.dialect import Dialect
-from moot.llm.reply import Reply, Wire, count
-from moot.llm.server import Call, Server
+from moot.llm.http import Call, Server
+from moot.llm.stream import Reply, Wire, count
 
 
 class OpenAIClient:

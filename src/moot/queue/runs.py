@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from moot.core.events import Event, TurnFinished, TurnStarted
-from moot.telemetry.place import within
+from moot.telemetry.log_context import within
 
 
 class Runs:

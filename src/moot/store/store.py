@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from moot.core.debate import Rating, Record, Said, Status, Workflow
 from moot.core.engine import TurnStore
+from moot.core.notices import Notice
 from moot.core.stored import Stored
-from moot.hooks import Deliveries
+
+
+class Deliveries(Protocol):
+    """Where notices are kept; all by the database's clock."""
+
+    async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]:
+        """Take what is due for these webhooks: nobody else gets it for so many seconds, and `attempts` is raised."""
+        ...
+
+    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
+        """Note what this attempt came to; nothing when another has been made since."""
+        ...
 
 
 class Place(NamedTuple):

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from moot.telemetry.place import About, here
+from moot.telemetry.log_context import About, here
 
 if TYPE_CHECKING:
     from moot.settings import AppSettings

@@ -19,7 +19,7 @@ from moot.core.events import Event, TurnFinished
 from moot.core.script import Debate
 from moot.errors import Fenced, ModelError
 from moot.llm.client import Client, Completion, Connection, Request
-from moot.telemetry.place import here, within
+from moot.telemetry.log_context import here, within
 from moot.telemetry.spans import NoSpans, Spans
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ import aiohttp
 from pydantic import JsonValue
 
 from moot.errors import InvalidInput, ModelError
-from moot.llm.cassette import Recorder, Recording
 from moot.llm.client import Client, Connection, Timeouts
 from moot.llm.dialect import Dialect
+from moot.llm.http import new_session
 from moot.llm.local import BUILT_IN_MODEL, LocalModels, find_weights
 from moot.llm.ollama import OllamaClient
 from moot.llm.openai_api import OpenAIClient
 from moot.llm.pace import Pace, Paced
 from moot.llm.prices import Priced, Prices
 from moot.llm.providers import BUILT_IN, ModelName, Provider, parse_name
-from moot.llm.server import new_session
+from moot.llm.recording import Recorder, Recording
 from moot.settings import Price, ProviderSettings
 
 LOCAL_SAMPLING: Mapping[str, JsonValue] = {

@@ -22,7 +22,7 @@ from moot.core.debate import JsonObject
 from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyCut, Unreachable, WrongKey
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.faults import Refusal, fault
-from moot.llm.reply import Reply, Wire
+from moot.llm.stream import Reply, Wire
 
 _MOST_CHARACTERS_PER_TOKEN = 64
 _SMALLEST_LIMIT = 256_000
