@@ -21,7 +21,7 @@ from typing import NamedTuple
 import uvloop
 
 from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
-from moot.queue.embedded import EmbeddedQueue
+from moot.runs.embedded import EmbeddedQueue
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.server import Uvicorn, build_app, listening
 from moot.web.sse import Hub
@@ -71,7 +71,7 @@ async def serve(readers: int, seconds: float) -> None:
     app, hub = scripted_app(ScriptedModel([])), Hub()
     record = await app.create("duel", "Cats?")
     with listening("127.0.0.1", 0) as listener:
-        server = Uvicorn(build_app(app, EmbeddedQueue(app, hub.emit), hub), hub.close)
+        server = Uvicorn(build_app(app, EmbeddedQueue(app.runner, hub.emit), hub), hub.close)
         started = asyncio.Event()
         server.ready = started.set
         running = asyncio.create_task(server.serve([listener]))

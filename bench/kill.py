@@ -28,8 +28,8 @@ from scenes import Model, Scene, model, open_app, told
 from troupe import Process, Troupe, own_postgres, until
 
 from moot.app import App
-from moot.attempts import TAKEN_OVER
 from moot.core.debate import Status, Turn
+from moot.runs.retries import TAKEN_OVER
 
 SCENES = (
     Scene("duel", {"max_rounds": 3}),

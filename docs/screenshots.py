@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from moot.app import build
 from moot.llm.client import Request
-from moot.queue.embedded import EmbeddedQueue
+from moot.runs.embedded import EmbeddedQueue
 from moot.settings import AppSettings, Price
 from moot.testing import ScriptedModel
 from moot.web.server import Uvicorn, build_app, listening
@@ -191,7 +191,7 @@ async def main(folder: Path) -> None:
         settings = AppSettings(database_url=f"sqlite:///{data}/moot.db", model=model, prices=price, grace_seconds=0)
         async with build(settings, {}, {"scripted": ScriptedModel(reply, pace=pace)}) as app:
             hub = Hub()
-            web = build_app(app, EmbeddedQueue(app, hub.emit, hub.tell_stopped), hub)
+            web = build_app(app, EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped), hub)
             server = Uvicorn(web, hub.close)
             serving = asyncio.create_task(server.serve([listener]))
             async with async_playwright() as playwright:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.attempts import LONGEST_SECONDS, TAKEN_OVER, Retries, attempts, first_missing
 from moot.core.debate import Failure, Record, Turn
 from moot.core.stored import Stored
 from moot.errors import MootError, RateLimited, ReplyCut, ServerFault, StoreError, Unreachable, WrongKey
+from moot.runs.retries import LONGEST_SECONDS, TAKEN_OVER, Retries, attempts, first_missing
 
 DOWN = Unreachable("nobody is there")
 

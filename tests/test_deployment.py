@@ -19,7 +19,7 @@ from typer.main import get_command
 from moot.app import App
 from moot.cli import cli
 from moot.core.debate import Status
-from moot.queue.postgres import PostgresQueue
+from moot.runs.workers import PostgresQueue
 from moot.settings import AppSettings
 from moot.store.postgres import Server, open_postgres
 from moot.store.sqlite import open_sqlite
@@ -164,7 +164,7 @@ async def test_a_dump_of_postgres_brings_back_the_debates_and_the_queue(postgres
     restored = scripted_app(ScriptedModel(sensible), store)
     assert await restored.load(done.record.id) == done
     assert isinstance(store.database, Server)
-    queue = PostgresQueue(restored, store.database, 1)
+    queue = PostgresQueue(restored.runner, store.database, 1)
     await queue.start()
     events = [event.type async for event in queue.follow(queued.id)]
     await queue.drain(0.0)

@@ -18,7 +18,7 @@ from model_server import ModelServer
 from moot.app import open_store
 from moot.core.debate import Status, Turn
 from moot.core.stored import Stored
-from moot.shared import ALONE
+from moot.runs.remote_run import ALONE
 from program import COMMAND, run
 from replies import answers
 

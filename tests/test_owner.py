@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from moot.owner import is_dead, this_process
+from moot.runs.process import is_dead, this_process
 
 HERE = this_process().partition(" on ")[2]
 

@@ -17,7 +17,7 @@ from in_process import moot
 from model_server import PATIENCE, ModelServer
 from moot.core.debate import Status
 from moot.core.stored import Stored
-from moot.shared import ALONE
+from moot.runs.remote_run import ALONE
 from moot.store.postgres import open_postgres
 from moot.store.store import Worker
 from program import events_until, finish, run, started

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from moot import settings
 from moot.app import App, build
 from moot.errors import MootError, StoreError
-from moot.queue import postgres_queue
+from moot.runs.choice import postgres_queue
 
 
 class Check(NamedTuple):
@@ -31,7 +31,7 @@ async def checks() -> AsyncIterator[Check]:
         async with build(chosen) as app:
             await app.list(limit=1)
             yield Check(True, f"database {chosen.database_name}")
-            if queue := postgres_queue(app):
+            if queue := postgres_queue(app.runner):
                 yield _worker_check(len(await queue.workers()))
             async for check in _model_checks(app):
                 yield check

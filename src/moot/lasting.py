@@ -16,11 +16,11 @@ from moot import settings
 from moot.app import App, build
 from moot.commands import say
 from moot.errors import InvalidInput
-from moot.owner import this_process
+from moot.runs.process import this_process
 from moot.watch import Exit
 
 if TYPE_CHECKING:
-    from moot.queue.queue import Queue
+    from moot.runs.queue import Queue
     from moot.telemetry.metrics import Metrics
 
 
@@ -39,13 +39,13 @@ def _say_ready(address: str) -> None:
 
 
 async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
-    from moot.queue import postgres_queue
+    from moot.runs.choice import postgres_queue
 
     chosen = settings.load()
     _log_as_wanted(chosen)
     port = chosen.metrics_port if metrics_port is None else metrics_port
     async with build(chosen, metrics=_metrics(port)) as app:
-        queue = postgres_queue(app, concurrency or chosen.max_running)
+        queue = postgres_queue(app.runner, concurrency or chosen.max_running)
         if queue is None:
             raise InvalidInput(
                 "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"

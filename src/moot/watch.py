@@ -28,8 +28,8 @@ from moot.dialogue import Left, converse, yes
 from moot.errors import MootError
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
-from moot.queue import postgres_queue
 from moot.reading.words import reason_text
+from moot.runs.choice import postgres_queue
 from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, usage_text
 from moot.terminal import JsonView, LiveView, PlainView, View
 from moot.text.markdown import body
@@ -95,15 +95,15 @@ class _Playing(NamedTuple):
 
 @asynccontextmanager
 async def _playing(app: App) -> AsyncIterator[_Playing]:
-    queue = None if app.models.taped else postgres_queue(app)
+    queue = None if app.models.taped else postgres_queue(app.runner)
     if queue is None:
         yield _Playing(app.run, here=True)
         return
-    from moot.shared import Shared  # slow to import
+    from moot.runs.remote_run import Shared  # slow to import
 
     await queue.start()
     try:
-        shared = Shared(app, queue, lambda text: remark(Console(stderr=True), text, "yellow"))
+        shared = Shared(app.runner, queue, lambda text: remark(Console(stderr=True), text, "yellow"))
         yield _Playing(shared.play, here=False)
     finally:
         await queue.drain(0.0)

@@ -10,8 +10,8 @@ from scenes import SCENES, create, finished
 from sweeps import Place, Survival, lost
 from troupe import until
 
-from moot.attempts import TAKEN_OVER
 from moot.core.debate import Status, Turn
+from moot.runs.retries import TAKEN_OVER
 
 HELD = 0.5
 """Seconds for a word of a reply, of which each has some ten: nothing ends meanwhile."""

@@ -17,8 +17,8 @@ from scenes import SCENES, Blow, Model, Scene, create, finished, model, open_app
 from troupe import NOTHING, Process, Troupe, until
 
 from moot.app import App
-from moot.attempts import TAKEN_OVER
 from moot.core.debate import Turn
+from moot.runs.retries import TAKEN_OVER
 
 SHORT = {"MOOT_LEASE_SECONDS": "0.05", "MOOT_HEARTBEAT_SECONDS": "0.1"}
 """Enough where no two processes are alive at once: there is nobody to take a debate from one that lives."""

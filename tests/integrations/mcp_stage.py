@@ -19,7 +19,7 @@ from moot.app import App
 from moot.integrations.mcp.http import build_web
 from moot.integrations.mcp.server import build_server
 from moot.llm.client import Request
-from moot.queue.embedded import EmbeddedQueue
+from moot.runs.embedded import EmbeddedQueue
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.security import Access
 from moot.web.server import Uvicorn, listening
@@ -127,7 +127,7 @@ class Live(NamedTuple):
 @asynccontextmanager
 async def serving(app: App, who: Access | None = None) -> AsyncIterator[Live]:
     """A server in this loop; debates in progress are interrupted when the block ends."""
-    queue = EmbeddedQueue(app)
+    queue = EmbeddedQueue(app.runner)
     await queue.start()
     with listening("127.0.0.1", 0) as listener:
         server = Uvicorn(build_web(app, queue, who or Access()), lambda: None)
@@ -148,7 +148,7 @@ async def serving(app: App, who: Access | None = None) -> AsyncIterator[Live]:
 async def talking(app: App | None = None, person: Person | None = None, mode: str = "auto") -> AsyncIterator[Client]:
     """A client of a server in this process, with nothing between them."""
     app = app or panel_app()
-    queue = EmbeddedQueue(app)
+    queue = EmbeddedQueue(app.runner)
     try:
         async with Client(build_server(app, queue), mode=mode, elicitation_callback=person) as client:
             yield client

@@ -13,9 +13,9 @@ import asyncpg
 from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted
-from moot.queue.embedded import EmbeddedQueue
-from moot.queue.postgres import PostgresQueue
-from moot.queue.queue import Queue
+from moot.runs.embedded import EmbeddedQueue
+from moot.runs.queue import Queue
+from moot.runs.workers import PostgresQueue
 from moot.store.postgres import Server
 from moot.store.sql_store import SqlStore
 from moot.store.store import Store
@@ -79,12 +79,12 @@ async def working(app: App, at_once: int = 20, grace_seconds: float = 0.0) -> As
     """A queue that works and hears; it drains with the end of the block."""
     queue: Queue
     if isinstance(server := _database(app.store), Server):
-        queue = PostgresQueue(app, server, at_once)
+        queue = PostgresQueue(app.runner, server, at_once)
         await queue.start()
         await until_heard(server, 1)
     else:
         app.settings.max_running = at_once
-        queue = EmbeddedQueue(app)
+        queue = EmbeddedQueue(app.runner)
         await queue.start()
     try:
         yield queue

@@ -14,9 +14,9 @@ from moot.core.debate import Record, Status, Turn
 from moot.core.engine import Control, Ending
 from moot.core.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
 from moot.errors import StoreError, WrongKey
-from moot.owner import this_process
-from moot.queue.embedded import EmbeddedQueue
-from moot.queue.queue import Load
+from moot.runs.embedded import EmbeddedQueue
+from moot.runs.process import this_process
+from moot.runs.queue import Load
 from moot.store.store import Store, Unfinished
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import Panelists, sensible
@@ -64,7 +64,7 @@ class Working:
 @asynccontextmanager
 async def working(app: App) -> AsyncIterator[Working]:
     heard = Heard()
-    queue = EmbeddedQueue(app, heard.hear, heard.hear_paused)
+    queue = EmbeddedQueue(app.runner, heard.hear, heard.hear_paused)
     await queue.start()
     yield Working(app, queue, heard)
     await queue.drain(0)
@@ -137,7 +137,7 @@ async def test_a_debate_goes_on_by_itself_when_its_database_is_back() -> None:
     app = duel_app(store)
     (debate_id,) = await created(app, 1)
     heard = Heard()
-    queue = EmbeddedQueue(app, heard.hear, retry_seconds=0.01)
+    queue = EmbeddedQueue(app.runner, heard.hear, retry_seconds=0.01)
     store.gone = 5  # the turn, its failure, and three times what is unfinished
     await queue.enqueue(debate_id)
     await heard.until(lambda: heard.of(DebateFinished))
@@ -149,7 +149,7 @@ async def test_what_has_failed_for_another_reason_is_left_alone() -> None:
     app = scripted_app(ScriptedModel(sensible, faults={1: WrongKey("no")}))
     (debate_id,) = await created(app, 1)
     heard = Heard()
-    queue = EmbeddedQueue(app, heard.hear, retry_seconds=0.001)
+    queue = EmbeddedQueue(app.runner, heard.hear, retry_seconds=0.001)
     await queue.enqueue(debate_id)
     await heard.until(lambda: heard.of(DebateFailed))
     other = (await created(app, 1))[0]
@@ -185,7 +185,7 @@ async def test_an_answer_that_comes_while_the_debate_is_about_to_wait_is_heard()
         if isinstance(event, Waiting):  # nobody tells the queue
             answering.append(asyncio.create_task(app.reply(record.id, "approve")))
 
-    queue = EmbeddedQueue(app, answer)
+    queue = EmbeddedQueue(app.runner, answer)
     await queue.enqueue(record.id)
     await heard.until(lambda: heard.of(DebateFinished))
     await queue.drain(0)

@@ -19,8 +19,8 @@ from moot.core.debate import Status
 from moot.core.events import DebateFinished, DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted
 from moot.core.stored import Stored
 from moot.errors import NotFound, StoreError
-from moot.queue.follow import follow
-from moot.queue.live import Live
+from moot.runs.follow import follow
+from moot.runs.live import Live
 from moot.testing import ScriptedModel
 from stage import Panelists
 
@@ -76,7 +76,7 @@ class Way:
 async def follow_on(way: Way, app: App, after: int = 0) -> list[Event]:
     way.formats = app.formats
     road: Any = way
-    return [event async for event in follow(road, way._stored.record.id, road, after, ask=way.ask)]
+    return [event async for event in follow(road, road.formats, way._stored.record.id, road, after, ask=way.ask)]
 
 
 async def panel() -> tuple[App, Stored, list[Event]]:
@@ -166,7 +166,7 @@ async def test_a_store_that_is_away_is_looked_at_again() -> None:
 async def test_what_nobody_tells_of_is_seen_in_the_store() -> None:
     app = duel_app()
     (debate_id,) = await created(app, 1)
-    following = asyncio.create_task(anext(follow(app, debate_id, asyncio.Queue())))
+    following = asyncio.create_task(anext(follow(app.store, app.formats, debate_id, asyncio.Queue())))
     await asyncio.sleep(0)
     await app.stop(debate_id)
     assert isinstance(await following, DebateStopped)
@@ -177,4 +177,4 @@ async def test_a_debate_that_is_not_there_is_not_followed() -> None:
     (debate_id,) = await created(app, 1)
     await app.delete(debate_id)
     with pytest.raises(NotFound, match=f"no debate '{debate_id}'"):
-        await anext(follow(app, debate_id, asyncio.Queue()))
+        await anext(follow(app.store, app.formats, debate_id, asyncio.Queue()))

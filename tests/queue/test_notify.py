@@ -30,9 +30,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStarted
-from moot.queue.live import Heard
-from moot.queue.notify import EVENTS, Ear, Teller, messages
-from moot.queue.postgres import PostgresQueue
+from moot.runs.live import Heard
+from moot.runs.notify import EVENTS, Ear, Teller, messages
+from moot.runs.workers import PostgresQueue
 from moot.store.postgres import Server
 from moot.store.sql_store import SqlStore
 from moot.testing import ScriptedModel
@@ -323,7 +323,7 @@ async def test_messages_that_get_lost_are_asked_for_and_the_text_is_complete_aft
     gate = Gate()
     here, there = duel_app(await open_again()), duel_app(await open_again(), gate)
     (debate_id,) = await created(here, 1)
-    queue = PostgresQueue(here, server_of(here.store))
+    queue = PostgresQueue(here.runner, server_of(here.store))
     deaf = Deaf(queue._ear)
     await queue.start()
     async with working(there), reading(queue, debate_id) as reader:

@@ -30,8 +30,8 @@ from moot.core.engine import Ending
 from moot.core.events import DebateFailed, DebateStopped
 from moot.core.stored import Stored
 from moot.errors import ModelError
-from moot.owner import this_process
-from moot.queue.queue import Load, Queue
+from moot.runs.process import this_process
+from moot.runs.queue import Load, Queue
 from moot.store import jobs
 from moot.store.operations import Job
 from moot.store.sql_store import SqlStore

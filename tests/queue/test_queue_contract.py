@@ -28,7 +28,7 @@ from moot.core.debate import Said, Status
 from moot.core.engine import Ending
 from moot.core.events import DebateFinished, TurnFinished, TurnStarted, Waiting
 from moot.errors import NotFound, WrongStatus
-from moot.queue.queue import Load, Queue
+from moot.runs.queue import Load, Queue
 from moot.store.store import Store
 from moot.testing import ScriptedModel
 from stage import Panelists

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from moot.core.debate import Usage
 from moot.core.events import Event, TurnFinished, TurnStarted
-from moot.queue.runs import Runs
+from moot.runs.in_progress import Runs
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

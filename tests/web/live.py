@@ -12,7 +12,7 @@ import aiohttp
 
 from moot.app import App
 from moot.llm.client import Request
-from moot.queue.embedded import EmbeddedQueue
+from moot.runs.embedded import EmbeddedQueue
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.security import Access
@@ -110,7 +110,7 @@ async def serving(
     """A server in this loop; it drains when the block ends, and gives the steps in progress no time."""
     app.settings.grace_seconds = 0
     hub = hub or Hub()
-    queue = EmbeddedQueue(app, hub.emit, hub.tell_stopped)
+    queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
     with listening("127.0.0.1", 0) as listener:
         server = Uvicorn(build_app(app, queue, hub, who), hub.close)
         started = asyncio.Event()

@@ -15,7 +15,7 @@ from live import Live, serving, simple_app
 from moot.app import App
 from moot.errors import InvalidInput
 from moot.llm.models import Models
-from moot.queue.embedded import EmbeddedQueue
+from moot.runs.embedded import EmbeddedQueue
 from moot.settings import load
 from moot.web.security import HEADERS, LARGEST_BODY, LARGEST_DEBATE, Access, access, is_loopback
 from moot.web.server import Plain, build_app
@@ -41,7 +41,7 @@ def routes() -> Iterator[tuple[str, str]]:
     """Every method and path the server answers."""
     app = simple_app()
     hub = Hub()
-    web = build_app(app, EmbeddedQueue(app, hub.emit), hub)
+    web = build_app(app, EmbeddedQueue(app.runner, hub.emit), hub)
     for path, methods in web.openapi()["paths"].items():
         for method in methods:
             yield method.upper(), path.replace("{debate_id}", "DEB-none")

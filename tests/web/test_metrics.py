@@ -14,9 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from moot.app import App
 from moot.core.debate import Failure, Status
 from moot.errors import InvalidInput, StoreAway
-from moot.owner import this_process
-from moot.queue.postgres import PostgresQueue
-from moot.queue.queue import Backlog, Load
+from moot.runs.process import this_process
+from moot.runs.queue import Backlog, Load
+from moot.runs.workers import PostgresQueue
 from moot.store.postgres import Server, open_postgres
 from moot.store.store import Worker
 from moot.telemetry.metrics import Metrics
@@ -145,7 +145,7 @@ async def shared(postgres_url: str) -> AsyncIterator[tuple[App, PostgresQueue]]:
     app = scripted_app(ScriptedModel(sensible), store)
     app.telemetry.metrics = Metrics()
     assert isinstance(store.database, Server)
-    yield app, PostgresQueue(app, store.database)
+    yield app, PostgresQueue(app.runner, store.database)
     await app.close()
 
 
@@ -248,7 +248,7 @@ async def test_what_the_queue_noted_a_week_ago_is_forgotten_when_a_worker_starts
         "UPDATE moot_pgqueuer_log SET created = now() - interval '8 days' WHERE job_id = "
         "(SELECT min(job_id) FROM moot_pgqueuer_log)"
     )
-    queue = PostgresQueue(app, store.database, 1)
+    queue = PostgresQueue(app.runner, store.database, 1)
     await queue.start()
     old = await pool.fetchval("SELECT count(*) FROM moot_pgqueuer_log WHERE created < now() - interval '7 days'")
     new = await pool.fetchval("SELECT count(*) FROM moot_pgqueuer_log")
@@ -265,7 +265,7 @@ async def test_a_worker_that_frees_what_a_dead_one_held_counts_as_a_takeover(pos
     dead = await asyncio.create_subprocess_exec("true")
     await dead.wait()
     await store.take(made.id, this_process().replace(str(os.getpid()), str(dead.pid)), 600.0)
-    queue = PostgresQueue(app, store.database, 1)
+    queue = PostgresQueue(app.runner, store.database, 1)
     await queue.start()
     events = [event.type async for event in queue.follow(made.id)]
     await queue.drain(0.0)

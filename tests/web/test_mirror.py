@@ -12,7 +12,7 @@ from theatre import Baton
 
 from moot.app import App, build
 from moot.core.events import Event
-from moot.queue import open_queue
+from moot.runs.choice import open_queue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from moot.web.mirror import Mirrors
@@ -66,7 +66,7 @@ async def test_the_turns_of_a_debate_that_another_process_runs_reach_the_readers
 async def test_words_reach_the_readers_of_another_process_while_they_are_spoken(postgres_url: str) -> None:
     baton = Baton()
     async with opened(postgres_url, baton) as there, opened(postgres_url) as here:
-        working, hub = open_queue(there), Hub()
+        working, hub = open_queue(there.runner), Hub()
         queue = queue_for(here, hub, 0)
         await working.start()
         await queue.start()

@@ -21,7 +21,7 @@ from moot.errors import Refused
 from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.llm.client import Request
-from moot.queue.embedded import EmbeddedQueue
+from moot.runs.embedded import EmbeddedQueue
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.forms import InvalidFields, form, settings
@@ -42,7 +42,7 @@ class House:
         self.app: App = scripted_app(ScriptedModel(replies, faults=faults), **options)
         self.hub = hub = Hub()
         self.changed = asyncio.Event()
-        self.queue = EmbeddedQueue(self.app, self._hear, hub.tell_stopped)
+        self.queue = EmbeddedQueue(self.app.runner, self._hear, hub.tell_stopped)
         self.web = build_app(self.app, self.queue, hub)
         self.reader = Reader(self.web)
 

@@ -15,7 +15,7 @@ from moot.app import build
 from moot.core.debate import Record, Status
 from moot.core.events import Event
 from moot.llm.client import Request
-from moot.queue.embedded import EmbeddedQueue
+from moot.runs.embedded import EmbeddedQueue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from moot.web.server import Uvicorn, build_app, listening
@@ -118,7 +118,7 @@ class Theatre:
             async with build(self.settings, {}, {"scripted": self.model}) as app:
                 self._hub = Hub()
                 self._changed = asyncio.Event()
-                self._app, self._queue = app, EmbeddedQueue(app, self._hear, self._hub.tell_stopped)
+                self._app, self._queue = app, EmbeddedQueue(app.runner, self._hear, self._hub.tell_stopped)
                 web = build_app(app, self._queue, self._hub)
                 self._server = Uvicorn(web, self._hub.close)
                 self._server.ready = ready

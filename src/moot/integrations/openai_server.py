@@ -29,8 +29,8 @@ from moot.formats import find
 from moot.integrations import openai_words as words
 from moot.integrations.openai_words import ChatRequest, Telling
 from moot.llm.addresses import refuse_addresses
-from moot.queue.queue import Queue
 from moot.reading.history import told, waiting
+from moot.runs.queue import Queue
 
 PREFIX = "/v1/"
 OWNER = "moot"

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from moot.core.debate import Record, Status
+from moot.core.debate import Question, Record, Status
 from moot.core.events import EVENTS_PER_RUN, DebateFailed, DebateFinished, DebateStopped, Event, Terminal, Waiting
 from moot.core.format import AnyFormat
 from moot.core.replay import next_steps, retold
 from moot.core.stored import Stored
 from moot.core.trace import trace
-from moot.errors import MootError
+from moot.errors import MootError, ScriptChanged
 
 
 def placed(event: Event) -> Event:
@@ -68,6 +68,17 @@ def waiting(stored: Stored, format: AnyFormat) -> Waiting | None:
     place = (step.seat, step.kind, step.round, len(turns))
     about = (asked.text, asked.actions, asked.timeout_seconds)
     return Waiting(_last_id(record.run) - 1, record.id, at, *place, *about)
+
+
+def open_question(stored: Stored, format: AnyFormat) -> Question | None:
+    """What a debate asks a person next, if that is its next step."""
+    if stored.record.status not in (Status.WAITING, Status.STOPPED):
+        return None
+    try:
+        steps = next_steps(stored.record, stored.turns, format)
+    except ScriptChanged:
+        return None
+    return next((step.question for step in steps), None)
 
 
 def _last_id(run: int) -> int:

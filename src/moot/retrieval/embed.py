@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from moot.llm.ollama import OllamaClient
-
 Vectors: TypeAlias = "NDArray[np.float32]"
 Purpose = Literal["document", "query"]
 
@@ -29,6 +27,10 @@ _PREFIXES: dict[Purpose, str] = {"document": "search_document: ", "query": "sear
 _TEXTS_PER_CALL = 32
 _CHARACTERS_PER_BATCH = 100_000
 _LARGEST_BATCH = 64
+
+
+class EmbeddingClient(Protocol):
+    async def embed(self, model: str, texts: Sequence[str]) -> list[list[float]]: ...
 
 
 class Embedder(Protocol):
@@ -66,7 +68,7 @@ class WordLlamaEmbedder:
 class OllamaEmbedder:
     """A model of an Ollama server; the prefixes are what nomic-embed-text was trained with."""
 
-    def __init__(self, client: OllamaClient, model: str = OLLAMA_MODEL) -> None:
+    def __init__(self, client: EmbeddingClient, model: str = OLLAMA_MODEL) -> None:
         self._client = client
         self._model = model
 

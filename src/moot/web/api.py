@@ -9,14 +9,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
-from moot.app import App
+from moot.app import App, steering
 from moot.core.debate import Record, Status
 from moot.core.format import AnyFormat
 from moot.formats import find
 from moot.llm.addresses import refuse_addresses
-from moot.queue import steering
-from moot.queue.queue import Queue
 from moot.reading import history as retelling
+from moot.runs.queue import Queue
 from moot.web.schemas import (
     ChosenModel,
     CreateDebate,

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from fastapi import FastAPI
 
 from moot.app import App
-from moot.queue.queue import Queue
+from moot.runs.queue import Queue
 from moot.web.api import Server, health
 from moot.web.metrics import add_metrics
 from moot.web.security import Access, access

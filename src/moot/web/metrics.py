@@ -18,10 +18,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from moot.app import App
-from moot.attempts import TAKEN_OVER
 from moot.core.debate import Status
 from moot.errors import StoreError
-from moot.queue.queue import Backlog, Queue
+from moot.runs.queue import Backlog, Queue
+from moot.runs.retries import TAKEN_OVER
 from moot.web.sse import Hub
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from moot.errors import (
 )
 from moot.integrations import openai_server
 from moot.llm.client import Client
-from moot.queue import postgres_queue
-from moot.queue.embedded import EmbeddedQueue
-from moot.queue.queue import Queue
+from moot.runs.choice import postgres_queue
+from moot.runs.embedded import EmbeddedQueue
+from moot.runs.queue import Queue
 from moot.settings import AppSettings
 from moot.telemetry.metrics import Metrics
 from moot.text.plain import printable
@@ -141,12 +141,12 @@ async def serve(
 
 
 def queue_for(app: App, hub: Hub, concurrency: int) -> Queue:
-    if shared := postgres_queue(app, concurrency):
+    if shared := postgres_queue(app.runner, concurrency):
         hub.attend = Mirrors(hub, partial(shared.follow, through_waits=True), is_all=True).attend
         return shared
     if not concurrency:
         raise InvalidInput("without a Postgres there are no workers to leave the debates to; set MOOT_DATABASE_URL")
-    queue = EmbeddedQueue(app, hub.emit, hub.tell_stopped)
+    queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
     hub.attend = Mirrors(hub, queue.look_at, is_all=False).attend
     return queue
 

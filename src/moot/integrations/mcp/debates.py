@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from moot.app import App
+from moot.app import App, steering
 from moot.core.debate import Action, Record, Status
 from moot.formats import find
 from moot.integrations.mcp.views import DebateReport, debate_report, is_about
 from moot.llm.addresses import refuse_addresses
-from moot.queue import steering
-from moot.queue.queue import Queue
+from moot.runs.queue import Queue
 from moot.store.store import Place
 
 PAGE = 100

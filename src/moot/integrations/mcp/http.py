@@ -14,7 +14,7 @@ from moot.app import App, build
 from moot.errors import StoreError
 from moot.integrations.mcp.server import build_server, working
 from moot.llm.client import Client
-from moot.queue.queue import Queue
+from moot.runs.queue import Queue
 from moot.settings import AppSettings
 from moot.web.security import Access, Guard, access
 from moot.web.server import Uvicorn, listening

@@ -14,8 +14,8 @@ from moot.integrations.mcp.debates import Debates
 from moot.integrations.mcp.reading import add_prompts, add_resources
 from moot.integrations.mcp.tools import add_tools
 from moot.integrations.mcp.views import QUOTES
-from moot.queue import open_queue
-from moot.queue.queue import Queue
+from moot.runs.choice import open_queue
+from moot.runs.queue import Queue
 
 INSTRUCTIONS = (
     "moot has language models debate a question under fixed rules, and gives a decision with its reasons. Start a "
@@ -44,7 +44,7 @@ def build_server(app: App, queue: Queue) -> MCPServer[None]:
 
 @asynccontextmanager
 async def working(app: App, grace_seconds: float) -> AsyncIterator[Queue]:
-    queue = open_queue(app)
+    queue = open_queue(app.runner)
     await queue.start()
     try:
         yield queue

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 
-from moot.app import App
 from moot.core.emitter import Sink
 from moot.core.engine import Ending
 from moot.errors import StoreError, WrongStatus
-from moot.queue import postgres_queue
-from moot.queue.postgres import PostgresQueue
+from moot.runs.choice import postgres_queue
+from moot.runs.runner import Runner
+from moot.runs.workers import PostgresQueue
 
 HELP_CONCURRENCY = 4
 LOOK_SECONDS = 5.0
@@ -20,8 +20,8 @@ ALONE = "No worker is alive on this database: working the queue here until this 
 
 
 class Shared:
-    def __init__(self, app: App, queue: PostgresQueue, say: Callable[[str], None]) -> None:
-        self._app = app
+    def __init__(self, runner: Runner, queue: PostgresQueue, say: Callable[[str], None]) -> None:
+        self._runner = runner
         self._queue = queue
         self._say = say
         self._last = 0
@@ -39,7 +39,7 @@ class Shared:
         finally:
             helping.cancel()
             await asyncio.gather(helping, return_exceptions=True)
-        record = (await self._app.load(debate_id)).record
+        record = (await self._runner.store.load(debate_id)).record
         return Ending(record.status, record.stop_reason, record.outcome, record.error)
 
     async def _help_out(self) -> None:
@@ -47,7 +47,7 @@ class Shared:
         while await self._others():  # noqa: ASYNC110 - nobody is told when a worker dies
             await asyncio.sleep(LOOK_SECONDS)
         self._say(ALONE)
-        own = postgres_queue(self._app, HELP_CONCURRENCY)
+        own = postgres_queue(self._runner, HELP_CONCURRENCY)
         if own is None:
             return
         await own.start()

@@ -7,8 +7,8 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,28 +41,25 @@ from moot.core.prompts import Prompts
 from moot.core.replay import next_steps, retold
 from moot.core.stored import Stored
 from moot.core.trace import Trace, trace
-from moot.errors import InvalidInput, MootError, NotFound, ScriptChanged, WrongStatus, faults
+from moot.errors import InvalidInput, MootError, NotFound, WrongStatus, faults
 from moot.export.bundle import Chosen, Manifest
 from moot.export.stats import Stats, stats
-from moot.hooks import Courier, told
-from moot.llm.client import Client
 from moot.llm.models import Choice, Models
-from moot.llm.recording import Recorder, Recording
 from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
+from moot.reading.history import open_question
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
-from moot.runner import Runner
+from moot.runs.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.operations import answered
 from moot.store.store import Place, Store
-from moot.telemetry.spans import open_spans
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
 
 if TYPE_CHECKING:
-    from moot.telemetry.metrics import Metrics
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +68,6 @@ LONGEST_TOPIC = 4000
 LONGEST_WORDS = 2000
 MOST_STATS = 10_000
 PAGE = 100
-TELLING_SECONDS = 20.0
-"""What webhooks get when a process ends; what is due then still is told by the next one."""
 
 
 class App:
@@ -229,14 +224,8 @@ class App:
 
     async def question(self, debate_id: str) -> Question | None:
         """What a debate asks a person next, if that is its next step."""
-        record, turns, *_ = await self.load(debate_id)
-        if record.status not in (Status.WAITING, Status.STOPPED):
-            return None
-        try:
-            steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
-        except ScriptChanged:
-            return None
-        return next((step.question for step in steps), None)
+        stored = await self.load(debate_id)
+        return open_question(stored, known_formats.find(self.formats, stored.record.format))
 
     async def pause(self, debate_id: str) -> Record:
         """Stop a debate whose person has not answered in time; it can be resumed whenever they do."""
@@ -400,56 +389,6 @@ class App:
         }
         observed = {name: self.telemetry.player(player) for name, player in players.items()}
         return lambda seat: observed[format.seat(seat).player]
-
-
-@asynccontextmanager
-async def build(
-    settings: AppSettings,
-    environ: Mapping[str, str] = os.environ,
-    clients: Mapping[str, Client] | None = None,
-    tape: Recorder | Recording | None = None,
-    metrics: Metrics | None = None,
-) -> AsyncIterator[App]:
-    """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
-    models = Models(environ, settings.providers, clients, settings.prices, tape)
-    store = await open_store(settings.database_url, told(settings.webhooks))
-    telemetry = Telemetry(metrics, open_spans(environ))
-    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
-    try:
-        async with _telling(app):
-            yield app
-    finally:
-        await app.close()
-
-
-@asynccontextmanager
-async def _telling(app: App) -> AsyncIterator[None]:
-    """Webhooks are told for as long as the app is used, and what is due at its end then."""
-    if not app.settings.webhooks:
-        yield
-        return
-    courier = Courier(app.store, app.settings.webhooks, app.environ)
-    running = asyncio.create_task(courier.run())
-    try:
-        yield
-    finally:
-        courier.finish()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(TELLING_SECONDS):
-                await running
-
-
-async def open_store(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:
-    scheme, separator, rest = url.partition("://")
-    if scheme in ("postgres", "postgresql"):
-        from moot.store.postgres import open_postgres
-
-        return await open_postgres(url, hooks)
-    if scheme == "sqlite" and separator and rest.startswith("/"):
-        from moot.store.sqlite import open_sqlite
-
-        return await open_sqlite(Path(rest.removeprefix("/")), hooks)
-    raise InvalidInput(f"cannot use the database {scheme}://…: write sqlite:///FILE or postgresql://…")
 
 
 def _new_id(kind: str) -> str:

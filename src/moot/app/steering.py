@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from moot.app import App
+from moot.app.app import App
 from moot.core.debate import Action, Record, Status
 from moot.errors import WrongStatus
-from moot.queue.queue import Queue
+from moot.runs.queue import Queue
 
 
 async def stop(app: App, debate_id: str) -> Record:

@@ -11,16 +11,18 @@ import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 
-from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.emitter import Sink
 from moot.core.events import Event
 from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.owner import is_dead, this_process
-from moot.queue.follow import follow
-from moot.queue.live import Live
-from moot.queue.queue import Backlog, Load
-from moot.queue.runs import Runs
+from moot.formats import find
+from moot.reading.history import open_question
+from moot.runs.follow import follow
+from moot.runs.in_progress import Runs
+from moot.runs.live import Live
+from moot.runs.process import is_dead, this_process
+from moot.runs.queue import Backlog, Load
+from moot.runs.runner import Runner
 from moot.store.store import Unfinished
 
 log = logging.getLogger(__name__)
@@ -36,13 +38,13 @@ RETRY_SECONDS = 5.0
 class EmbeddedQueue:
     def __init__(
         self,
-        app: App,
+        runner: Runner,
         sink: Sink = lambda event: None,
         on_paused: Callable[[Record], None] = lambda record: None,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         """`sink` gets the events of all runs, `on_paused` the debates that stop because nobody has answered."""
-        self._app = app
+        self._runner = runner
         self._retry_seconds = retry_seconds
         self._sink = sink
         self._on_paused = on_paused
@@ -62,26 +64,26 @@ class EmbeddedQueue:
         return Backlog(len(self._queued), 0, now - min(self._queued.values(), default=now))
 
     async def start(self) -> None:
-        for found in await self._app.store.unfinished():
+        for found in await self._runner.store.unfinished():
             await self._look_after(found)
 
     async def enqueue(self, debate_id: str) -> Record:
-        record = await self._app.store.enqueue(debate_id)
+        record = await self._runner.store.enqueue(debate_id)
         if record.status is Status.QUEUED:
             self._admit(debate_id)
         return record
 
     async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
         with self._live.listening(debate_id) as heard:
-            async for event in follow(self._app, debate_id, heard, after, through_waits):
+            async for event in follow(self._runner.store, self._runner.formats, debate_id, heard, after, through_waits):
                 yield event
 
     def look_at(self, debate_id: str) -> AsyncGenerator[Event, None]:
         """What is stored of a debate, now and as it grows: all there is to see of one that another process runs."""
-        return follow(self._app, debate_id, asyncio.Queue(), through_waits=True)
+        return follow(self._runner.store, self._runner.formats, debate_id, asyncio.Queue(), through_waits=True)
 
     async def look_after(self, debate_id: str) -> None:
-        for found in await self._app.store.unfinished():
+        for found in await self._runner.store.unfinished():
             if found.record.id == debate_id:
                 await self._look_after(found)
 
@@ -107,14 +109,14 @@ class EmbeddedQueue:
     def _fill(self) -> None:
         """Begin runs while there is room; a debate whose last run is just ending waits for that."""
         for debate_id in [each for each in self._queued if each not in self._runs]:
-            if self._draining or len(self._runs) >= self._app.settings.max_running:
+            if self._draining or len(self._runs) >= self._runner.settings.max_running:
                 return
             del self._queued[debate_id]
             self._runs.begin(debate_id, self._run(debate_id))
 
     async def _run(self, debate_id: str) -> None:
         try:
-            ending = await self._app.runner.run_queued(debate_id, self._hear)
+            ending = await self._runner.run_queued(debate_id, self._hear)
             if ending.status is Status.WAITING:
                 await self._wait_for_person(debate_id, 0.0)
             elif ending.status is Status.FAILED:
@@ -150,7 +152,7 @@ class EmbeddedQueue:
         if left > 0 and not mine and not (record.owner and is_dead(record.owner)):
             self._look_later(record.id, left + LEASE_MARGIN)
             return
-        await self._app.store.release(record.id, record.run)
+        await self._runner.store.release(record.id, record.run)
         if record.status is Status.RUNNING:
             await self.enqueue(record.id)
 
@@ -158,7 +160,8 @@ class EmbeddedQueue:
         try:
             await self.enqueue(debate_id)  # the answer may have come while the debate was about to wait for it
         except WrongStatus:
-            question = await self._app.question(debate_id)
+            stored = await self._runner.store.load(debate_id)
+            question = open_question(stored, find(self._runner.formats, stored.record.format))
             if question and question.timeout_seconds is not None:
                 self._later(debate_id, max(0.0, question.timeout_seconds - waited), partial(self._pause, debate_id))
 
@@ -166,7 +169,7 @@ class EmbeddedQueue:
         self._later(debate_id, seconds or self._retry_seconds, partial(self.look_after, debate_id))
 
     async def _pause(self, debate_id: str) -> None:
-        record = await self._app.pause(debate_id)
+        record = await self._runner.store.pause(debate_id)
         if record.status is Status.STOPPED:
             self._on_paused(record)
 

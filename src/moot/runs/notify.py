@@ -18,7 +18,7 @@ import asyncpg
 
 from moot.core.events import PASSING, Event, TurnChunk, TurnStarted, decode, encode
 from moot.errors import StoreError
-from moot.queue.live import Heard, Listeners, Live
+from moot.runs.live import Heard, Listeners, Live
 from moot.store.postgres import AWAY, CONNECT_SECONDS, Server, clear_errors
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NoReturn, TypeAlias
 
-from moot.attempts import TAKEN_OVER, Retries, attempts, first_missing
 from moot.core.debate import Failure, Record, Status
 from moot.core.emitter import Sink
 from moot.core.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
@@ -20,7 +19,8 @@ from moot.core.format import AnyFormat
 from moot.core.stored import Stored
 from moot.errors import Busy, Fenced, NotFound, StoreError, WrongStatus
 from moot.formats import find
-from moot.owner import is_dead, this_process
+from moot.runs.process import is_dead, this_process
+from moot.runs.retries import TAKEN_OVER, Retries, attempts, first_missing
 from moot.settings import AppSettings
 from moot.store.retrying import Patient
 from moot.store.store import Store
@@ -40,9 +40,9 @@ class Runner:
         players_of: PlayersOf,
         telemetry: Telemetry,
     ) -> None:
-        self._settings = settings
-        self._store = store
-        self._formats = formats
+        self.settings = settings
+        self.store = store
+        self.formats = formats
         self._players_of = players_of
         self._telemetry = telemetry
 
@@ -62,16 +62,16 @@ class Runner:
         When it is cancelled, the debate is queued again; so it is, for later, when a model could not be used, until
         it has come no further in so many retries.
         """
-        before = (await self._store.load(debate_id)).record
+        before = (await self.store.load(debate_id)).record
         try:
             stored = await self._take(debate_id, queued=True)
         except WrongStatus:
             if before.status is Status.STOPPING:  # and nobody is left who could do it
-                await self._store.release(debate_id, before.run)
+                await self.store.release(debate_id, before.run)
             raise
         if before.status is Status.RUNNING:
             stored = await self.note_loss(stored, before.owner)
-        retries = Retries(max_retries, self._settings.retry_seconds, attempts(stored))
+        retries = Retries(max_retries, self.settings.retry_seconds, attempts(stored))
         if retries.used_up:
             return await self._give_up(stored, sink)
         return await self._play(stored, sink, queued=True, retry_in=retries.due_in)
@@ -86,11 +86,11 @@ class Runner:
         retry_in: RetryIn = lambda error, advanced: None,
     ) -> Ending:
         """Play a debate that is taken, for as long as its lease can be prolonged."""
-        record, store = stored.record, Patient(self._store)
+        record, store = stored.record, Patient(self.store)
         try:
-            format = find(self._formats, record.format)
+            format = find(self.formats, record.format)
         except NotFound as error:
-            await self._store.end(record.id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
+            await self.store.end(record.id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
             raise
         played = partial(
             run_debate,
@@ -118,7 +118,7 @@ class Runner:
 
     def _clock(self, record: Record) -> Callable[[], float]:
         """The database's clock, as far as it was read when the run began."""
-        ahead = (record.lease_until or time.time()) - self._settings.lease_seconds - time.time()
+        ahead = (record.lease_until or time.time()) - self.settings.lease_seconds - time.time()
         return lambda: time.time() + ahead
 
     async def note_loss(self, stored: Stored, owner: str | None) -> Stored:
@@ -128,7 +128,7 @@ class Runner:
         now, run = self._clock(stored.record)(), stored.record.run
         log.warning("%s: %s", stored.record.id, message, extra={"code": TAKEN_OVER, "run": run})
         failure = Failure(first_missing(stored), "moot", "run", None, "", TAKEN_OVER, message, now, run)
-        await self._store.add_failure(stored.record.id, failure)
+        await self.store.add_failure(stored.record.id, failure)
         return stored._replace(failures=(*stored.failures, failure))
 
     async def _give_up(self, stored: Stored, sink: Sink) -> Ending:
@@ -136,7 +136,7 @@ class Runner:
         last = stored.failures[-1].message
         ending = Ending(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
         log.warning("%s is %s", record.id, ending.error, extra={"code": "given_up", "run": record.run})
-        await self._store.end(record.id, record.run, ending)
+        await self.store.end(record.id, record.run, ending)
         sink(
             DebateFailed(
                 record.run * EVENTS_PER_RUN + 1, record.id, datetime.now(UTC), "given_up", ending.error or "", None
@@ -146,26 +146,26 @@ class Runner:
 
     async def _take(self, debate_id: str, queued: bool = False) -> Stored:
         """Own the debate; what a dead process of this machine still holds is free at once."""
-        lease = self._settings.lease_seconds
+        lease = self.settings.lease_seconds
         try:
-            return await self._store.take(debate_id, this_process(), lease, only_queued=queued)
+            return await self.store.take(debate_id, this_process(), lease, only_queued=queued)
         except Busy:
-            record = (await self._store.load(debate_id)).record
-            if not record.owner or not is_dead(record.owner) or not await self._store.release(debate_id, record.run):
+            record = (await self.store.load(debate_id)).record
+            if not record.owner or not is_dead(record.owner) or not await self.store.release(debate_id, record.run):
                 raise
-            return await self._store.take(debate_id, this_process(), lease)
+            return await self.store.take(debate_id, this_process(), lease)
 
     async def _answered(self, debate_id: str) -> bool:
         """Whether the answer came while the debate was about to wait for it."""
-        turns = (await self._store.load(debate_id)).turns
-        return any(said.position == len(turns) for said in await self._store.said(debate_id))
+        turns = (await self.store.load(debate_id)).turns
+        return any(said.position == len(turns) for said in await self.store.said(debate_id))
 
     async def _beat(self, debate_id: str, run: int) -> NoReturn:
         """Prolong the lease of a run for as long as it is the current one; raises Fenced when it is not."""
         while True:
-            await asyncio.sleep(self._settings.heartbeat_seconds)
+            await asyncio.sleep(self.settings.heartbeat_seconds)
             try:
-                await self._store.heartbeat(debate_id, run, self._settings.lease_seconds)
+                await self.store.heartbeat(debate_id, run, self.settings.lease_seconds)
             except StoreError as error:
                 log.warning("%s: no heartbeat, trying again: %s", debate_id, error)
 
@@ -176,7 +176,7 @@ class Runner:
         """
         playing.cancel()
         await asyncio.gather(playing, return_exceptions=True)
-        asked_to_stop = (await self._store.load(debate_id)).record.status is Status.STOPPING
+        asked_to_stop = (await self.store.load(debate_id)).record.status is Status.STOPPING
         left = Status.QUEUED if queued and not asked_to_stop else Status.STOPPED
         with suppress(Fenced):
-            await self._store.end(debate_id, run, Ending(left, "stopped" if asked_to_stop else "interrupted"))
+            await self.store.end(debate_id, run, Ending(left, "stopped" if asked_to_stop else "interrupted"))

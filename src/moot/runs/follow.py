@@ -7,22 +7,29 @@ the store a moment later.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Protocol
 
-from moot.app import App
 from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted, Waiting
+from moot.core.format import AnyFormat
+from moot.core.stored import Stored
 from moot.errors import StoreError
 from moot.formats import find
-from moot.queue.live import Heard
 from moot.reading.history import placed, told
+from moot.runs.live import Heard
 
 LOOK_SECONDS = 2.0
 """So often the store is looked at when nothing is heard."""
 
 
+class Loads(Protocol):
+    async def load(self, debate_id: str) -> Stored: ...
+
+
 async def follow(
-    app: App,
+    store: Loads,
+    formats: Mapping[str, AnyFormat],
     debate_id: str,
     heard: Heard,
     after: int = 0,
@@ -40,7 +47,7 @@ async def follow(
     while True:
         news: list[Event] = []
         if behind or event is None or isinstance(event, DebateStarted):  # what the run before has told may be lost
-            stored = await _stored(app, debate_id)
+            stored = await _stored(store, formats, debate_id)
             behind = stored is None
             news += place.unseen(stored or [])
         if event and not behind:  # else it would go before what is stored
@@ -61,12 +68,12 @@ async def _next(heard: Heard) -> Event | None:
         return None
 
 
-async def _stored(app: App, debate_id: str) -> list[Event] | None:
+async def _stored(store: Loads, formats: Mapping[str, AnyFormat], debate_id: str) -> list[Event] | None:
     try:
-        stored = await app.load(debate_id)
+        stored = await store.load(debate_id)
     except StoreError:  # it is away; what happens meanwhile will be there when it is back
         return None
-    events = told(stored, find(app.formats, stored.record.format))
+    events = told(stored, find(formats, stored.record.format))
     return sorted(events, key=lambda event: event.id)  # turns played side by side end in any order
 
 

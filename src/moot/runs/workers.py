@@ -21,15 +21,15 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 from pgqueuer.queries import Queries
 from pgqueuer.types import QueueEntrypoint, QueueManagerId
 
-from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.events import Event
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
-from moot.owner import is_dead, this_process
-from moot.queue.follow import follow
-from moot.queue.notify import ASKS, Ear, Teller
-from moot.queue.queue import Backlog, Load
-from moot.queue.runs import Runs
+from moot.runs.follow import follow
+from moot.runs.in_progress import Runs
+from moot.runs.notify import ASKS, Ear, Teller
+from moot.runs.process import is_dead, this_process
+from moot.runs.queue import Backlog, Load
+from moot.runs.runner import Runner
 from moot.store import jobs
 from moot.store.postgres import Server, clear_errors
 from moot.store.store import Worker
@@ -53,9 +53,9 @@ WORK = {QueueEntrypoint(name): EntrypointExecutionParameter(0) for name in ("run
 
 
 class PostgresQueue:
-    def __init__(self, app: App, server: Server, concurrency: int = 0) -> None:
+    def __init__(self, runner: Runner, server: Server, concurrency: int = 0) -> None:
         """With a concurrency of 0 this process runs nothing itself; it enqueues and follows."""
-        self._app = app
+        self._runner = runner
         self._server = server
         self._concurrency = concurrency
         self._queries = jobs.queries(AsyncpgPoolDriver(server.pool))
@@ -78,7 +78,7 @@ class PostgresQueue:
         self._ear.on(self._queries.qbe.settings.channel, lambda _: self._wake())
         self._begin(self._ear.listen())
         if self._concurrency:
-            await self._app.store.note_worker(self._worker())
+            await self._runner.store.note_worker(self._worker())
             log.info("worker started", extra={"concurrency": self._concurrency})
             await self._tried(self._forget_old_jobs, "old jobs are still in the log")
             await self._free_the_dead()
@@ -86,10 +86,10 @@ class PostgresQueue:
             self._begin(self._beat())
 
     async def enqueue(self, debate_id: str) -> Record:
-        return await self._app.store.enqueue(debate_id)
+        return await self._runner.store.enqueue(debate_id)
 
     async def load(self) -> Load:
-        counts = await self._app.store.counts()
+        counts = await self._runner.store.counts()
         alive = await self.workers()
         running = counts.get(Status.RUNNING, 0) + counts.get(Status.STOPPING, 0)
         return Load(running, counts.get(Status.QUEUED, 0), len(alive))
@@ -101,7 +101,7 @@ class PostgresQueue:
 
     async def workers(self) -> tuple[Worker, ...]:
         """Those that are alive, as far as that can be known."""
-        seen = await self._app.store.workers(self._app.settings.lease_seconds)
+        seen = await self._runner.store.workers(self._runner.settings.lease_seconds)
         return tuple(worker for worker in seen if not is_dead(worker.process))
 
     async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
@@ -114,10 +114,12 @@ class PostgresQueue:
 
         with self._ear.listening(debate_id) as heard:
             with suppress(StoreError):
-                await self._app.store.watch(debate_id)
+                await self._runner.store.watch(debate_id)
             self._asked.pop(debate_id, None)
             await ask()
-            async for event in follow(self._app, debate_id, heard, after, through_waits, ask):
+            async for event in follow(
+                self._runner.store, self._runner.formats, debate_id, heard, after, through_waits, ask
+            ):
                 yield event
         self._asked.pop(debate_id, None)
 
@@ -135,7 +137,7 @@ class PostgresQueue:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._concurrency:
             with suppress(StoreError):
-                await self._app.store.remove_worker(str(self._id))
+                await self._runner.store.remove_worker(str(self._id))
             log.info("worker stopped")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -162,7 +164,7 @@ class PostgresQueue:
         free = self._concurrency - len(self._runs)
         if free <= 0:
             return False
-        stale = timedelta(seconds=self._app.settings.lease_seconds)
+        stale = timedelta(seconds=self._runner.settings.lease_seconds)
         with self._server.asked():
             found = await self._queries.dequeue(free, WORK, self._id, None, stale)
         for job in found:
@@ -175,7 +177,7 @@ class PostgresQueue:
         return len(found) == free
 
     async def _do(self, job: Job) -> None:
-        lease = self._app.settings.lease_seconds
+        lease = self._runner.settings.lease_seconds
         debate_id, _, mark = (job.payload or b"").decode().partition(" ")
         if job.entrypoint == "pause":
             await self._pause(job, debate_id, mark)
@@ -187,9 +189,9 @@ class PostgresQueue:
             await self._again(job, min(SOON_SECONDS * 2.0 ** min(job.attempts, 20), lease))
 
     async def _run(self, job: Job, debate_id: str) -> None:
-        lease = self._app.settings.lease_seconds
+        lease = self._runner.settings.lease_seconds
         try:
-            await self._app.runner.run_queued(debate_id, self._hear, self._app.settings.max_retries)
+            await self._runner.run_queued(debate_id, self._hear, self._runner.settings.max_retries)
         except asyncio.CancelledError:
             log.info("%s is left to others", debate_id)
             if debate_id not in self._begun:  # so nobody has handed it back
@@ -220,8 +222,8 @@ class PostgresQueue:
     async def _pause(self, job: Job, debate_id: str, run: str) -> None:
         """A person has not answered in time what this run has asked."""
         with suppress(NotFound):
-            asked = (await self._app.load(debate_id)).record
-            if str(asked.run) == run and (await self._app.pause(debate_id)).status is Status.STOPPED:
+            asked = (await self._runner.store.load(debate_id)).record
+            if str(asked.run) == run and (await self._runner.store.pause(debate_id)).status is Status.STOPPED:
                 self._teller.tell_to_look(debate_id)
         await self._done(job)
 
@@ -271,28 +273,28 @@ class PostgresQueue:
     async def _beat(self) -> None:
         """Show that this worker and its jobs are alive, and let others go first where a run has had its share."""
         while True:
-            await asyncio.sleep(self._app.settings.heartbeat_seconds)
+            await asyncio.sleep(self._runner.settings.heartbeat_seconds)
             await self._tried(self._show_alive, "no heartbeat")
             await self._tried(self._free_the_dead, "nobody was looked after")
             await self._tried(self._share, "nothing shared")
 
     async def _show_alive(self) -> None:
-        await self._app.store.note_worker(self._worker())
+        await self._runner.store.note_worker(self._worker())
         if self._jobs:
             await self._queries.update_heartbeat([job.id for job, _ in self._jobs.values()])
 
     async def _free_the_dead(self) -> None:
         """Let what dead processes of this machine were running go on at once; what others left, when its lease ends."""
-        for debate_id, run, owner in await self._app.store.running():
-            if owner and is_dead(owner) and await self._app.store.release(debate_id, run):
+        for debate_id, run, owner in await self._runner.store.running():
+            if owner and is_dead(owner) and await self._runner.store.release(debate_id, run):
                 with suppress(WrongStatus, Fenced, NotFound):  # it was to stop, and has
-                    await self._app.runner.note_loss(await self._app.load(debate_id), owner)
-                    await self._app.store.enqueue(debate_id)
+                    await self._runner.note_loss(await self._runner.store.load(debate_id), owner)
+                    await self._runner.store.enqueue(debate_id)
 
     async def _share(self) -> None:
         if len(self._runs) < self._concurrency:
             return
-        began = time.monotonic() - self._app.settings.share_seconds
+        began = time.monotonic() - self._runner.settings.share_seconds
         had = [id for id, (job, at) in self._jobs.items() if at < began and job.priority < jobs.URGENT]
         waiting = await self._queries.eligible_queued_work(list(WORK)) if had else 0
         for debate_id in had[:waiting]:

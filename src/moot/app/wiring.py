@@ -1,0 +1,80 @@
+"""Builds an App from settings: the only place that knows every adapter."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moot import formats as known_formats
+from moot.app.app import App
+from moot.core.debate import Status
+from moot.core.prompts import Prompts
+from moot.errors import InvalidInput
+from moot.hooks import Courier, told
+from moot.llm.client import Client
+from moot.llm.models import Models
+from moot.llm.recording import Recorder, Recording
+from moot.settings import AppSettings
+from moot.store.store import Store
+from moot.telemetry.spans import open_spans
+from moot.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from moot.telemetry.metrics import Metrics
+
+TELLING_SECONDS = 20.0
+"""What webhooks get when a process ends; what is due then still is told by the next one."""
+
+
+@asynccontextmanager
+async def build(
+    settings: AppSettings,
+    environ: Mapping[str, str] = os.environ,
+    clients: Mapping[str, Client] | None = None,
+    tape: Recorder | Recording | None = None,
+    metrics: Metrics | None = None,
+) -> AsyncIterator[App]:
+    """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
+    models = Models(environ, settings.providers, clients, settings.prices, tape)
+    store = await open_store(settings.database_url, told(settings.webhooks))
+    telemetry = Telemetry(metrics, open_spans(environ))
+    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
+    try:
+        async with _telling(app):
+            yield app
+    finally:
+        await app.close()
+
+
+@asynccontextmanager
+async def _telling(app: App) -> AsyncIterator[None]:
+    """Webhooks are told for as long as the app is used, and what is due at its end then."""
+    if not app.settings.webhooks:
+        yield
+        return
+    courier = Courier(app.store, app.settings.webhooks, app.environ)
+    running = asyncio.create_task(courier.run())
+    try:
+        yield
+    finally:
+        courier.finish()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TELLING_SECONDS):
+                await running
+
+
+async def open_store(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:
+    scheme, separator, rest = url.partition("://")
+    if scheme in ("postgres", "postgresql"):
+        from moot.store.postgres import open_postgres
+
+        return await open_postgres(url, hooks)
+    if scheme == "sqlite" and separator and rest.startswith("/"):
+        from moot.store.sqlite import open_sqlite
+
+        return await open_sqlite(Path(rest.removeprefix("/")), hooks)
+    raise InvalidInput(f"cannot use the database {scheme}://…: write sqlite:///FILE or postgresql://…")
