@@ -26,8 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from moot.core.debate import Record, Status
 from moot.core.notices import LARGEST_OUTCOME, Notice, notices
-from moot.errors import StoreError, faults
-from moot.hooks import (
+from moot.delivery.webhooks import (
     AT_ONCE,
     ATTEMPTS,
     DELAYS,
@@ -39,6 +38,7 @@ from moot.hooks import (
     signing_key,
     told,
 )
+from moot.errors import StoreError, faults
 from moot.reading.words import notice_text
 from moot.settings import Webhook, Webhooks
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from moot.core.debate import Issue
+from moot.delivery.issues import Delivery, deliver
 from moot.errors import faults
 from moot.settings import WorkflowSettings
-from moot.workflow import Delivery, deliver
 
 ISSUE = Issue("Use REST", "## Context\n\nWe chose REST.\n\n- [ ] Write it — soon\n")
 PYTHON = sys.executable

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import InvalidInput
-from moot.export.decision import write
+from moot.records.files import write
 from moot.text.files import publish
 from moot.text.markdown import front_matter
 from moot.text.plain import slug

@@ -288,7 +288,7 @@ class App:
 
     async def write_document(self, debate_id: str, folder: Path | None = None) -> Path:
         """Write the document of an outcome as a new numbered file; the same document is written once."""
-        from moot.export.decision import write
+        from moot.records.files import write
 
         stored = await self.load(debate_id)
         return await asyncio.to_thread(
@@ -297,7 +297,7 @@ class App:
 
     async def make_workflow(self, debate_id: str) -> Workflow:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""
-        from moot.workflow import deliver
+        from moot.delivery.issues import deliver
 
         stored = await self.load(debate_id)
         outcome = self._outcome(stored)

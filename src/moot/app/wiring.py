@@ -13,8 +13,8 @@ from moot import formats as known_formats
 from moot.app.app import App
 from moot.core.debate import Status
 from moot.core.prompts import Prompts
+from moot.delivery.webhooks import Courier, told
 from moot.errors import InvalidInput
-from moot.hooks import Courier, told
 from moot.llm.client import Client
 from moot.llm.models import Models
 from moot.llm.recording import Recorder, Recording

@@ -1,0 +1,1 @@
+"""Results handed to other programs: webhooks, issues."""

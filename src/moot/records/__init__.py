@@ -1,0 +1,1 @@
+"""Decisions as files that live."""
