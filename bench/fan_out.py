@@ -24,7 +24,7 @@ from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStart
 from moot.runs.embedded import EmbeddedQueue
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.server import Uvicorn, build_app, listening
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 
 EVENTS_PER_SECOND = 50
 ROUNDS = 10

@@ -19,7 +19,7 @@ from moot.runs.embedded import EmbeddedQueue
 from moot.settings import AppSettings, Price
 from moot.testing import ScriptedModel
 from moot.web.server import Uvicorn, build_app, listening
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 
 QUESTION = "Should a team of six replace its REST API with GraphQL this year?"
 CLAIM = "Remote work makes software teams better"

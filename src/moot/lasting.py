@@ -74,7 +74,7 @@ async def _beside(app: App, queue: Queue, port: int | None) -> AsyncIterator[str
     if port is None:
         yield ""
         return
-    from moot.web.beside import telling
+    from moot.web.worker_endpoint import telling
 
     async with telling(app, queue, port) as address:
         yield f" Metrics are at {address}/metrics."

@@ -21,7 +21,7 @@ from moot.integrations.mcp.server import build_server
 from moot.llm.client import Request
 from moot.runs.embedded import EmbeddedQueue
 from moot.testing import ScriptedModel, scripted_app
-from moot.web.security import Access
+from moot.web.guard import Access
 from moot.web.server import Uvicorn, listening
 from stage import Panelists, sensible
 

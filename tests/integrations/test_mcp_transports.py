@@ -27,7 +27,7 @@ from moot.integrations.mcp import serve_http
 from moot.settings import AppSettings
 from moot.store.sqlite import open_sqlite
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
-from moot.web.security import Access
+from moot.web.guard import Access
 
 # Over HTTP
 

@@ -17,9 +17,9 @@ from openai_clients import Theatre, asking, company, listen, serving, simple_app
 from moot.core.debate import Record, Status
 from moot.core.engine import Ending
 from moot.errors import Refused
-from moot.integrations.openai_server import BEAT, beaten
 from moot.llm.client import Request
-from moot.web.security import LARGEST_BODY, LARGEST_DEBATE, Access
+from moot.web.guard import LARGEST_BODY, LARGEST_DEBATE, Access
+from moot.web.openai.endpoint import BEAT, beaten
 
 CATS: list[Any] = [{"role": "user", "content": "Cats?"}]
 ONE_ROUND = {"moot": {"max_rounds": 1}}

@@ -16,7 +16,7 @@ from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted, Waitin
 from moot.errors import InvalidInput
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.format import PANEL
-from moot.integrations.openai_words import ANYTIME, Heard, Message, Telling, asked, conversation, heard, read, topic
+from moot.web.openai.words import ANYTIME, Heard, Message, Telling, asked, conversation, heard, read, topic
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 SIGNED = "It is so.\n\n— [moot DEB-abcd2345](http://127.0.0.1/debates/DEB-abcd2345)"

@@ -15,9 +15,9 @@ from moot.llm.client import Request
 from moot.runs.embedded import EmbeddedQueue
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
-from moot.web.security import Access
+from moot.web.guard import Access
 from moot.web.server import Uvicorn, build_app, listening
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 from stage import sensible
 
 PATIENCE = 20

@@ -18,8 +18,8 @@ from told import Listener
 from moot.app import App, open_store
 from moot.core.debate import Status
 from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
-from moot.web.log import Frame
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
+from moot.web.stream.log import Frame
 from stage import Panelists
 
 

@@ -17,9 +17,9 @@ from moot.errors import InvalidInput
 from moot.llm.models import Models
 from moot.runs.embedded import EmbeddedQueue
 from moot.settings import load
-from moot.web.security import HEADERS, LARGEST_BODY, LARGEST_DEBATE, Access, access, is_loopback
+from moot.web.guard import HEADERS, LARGEST_BODY, LARGEST_DEBATE, Access, access, is_loopback
 from moot.web.server import Plain, build_app
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 
 TOKEN = "correct horse battery staple"
 DUEL = {"format": "duel", "topic": "Cats?", "start": False}

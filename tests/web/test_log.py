@@ -24,8 +24,8 @@ from moot.core.events import (
     TurnStarted,
     Waiting,
 )
-from moot.web import log as logs
-from moot.web.log import Frame, Log, Missed, frame
+from moot.web.stream import log as logs
+from moot.web.stream.log import Frame, Log, Missed, frame
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ID = "DEB-1"

@@ -21,10 +21,10 @@ from moot.store.postgres import Server, open_postgres
 from moot.store.store import Worker
 from moot.telemetry.metrics import Metrics
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
-from moot.web.beside import telling
-from moot.web.security import Access
+from moot.web.guard import Access
 from moot.web.server import Uvicorn, build_app, listening
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
+from moot.web.worker_endpoint import telling
 from stage import sensible
 
 TOKEN = "correct horse battery staple"

@@ -15,9 +15,9 @@ from moot.core.events import Event
 from moot.runs.choice import open_queue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
-from moot.web.mirror import Mirrors
 from moot.web.server import queue_for
-from moot.web.sse import Hub
+from moot.web.stream.follower import Mirrors
+from moot.web.stream.hub import Hub
 from stage import sensible
 
 SECONDS = 20

@@ -24,11 +24,11 @@ from moot.llm.client import Request
 from moot.runs.embedded import EmbeddedQueue
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
-from moot.web.forms import InvalidFields, form, settings
-from moot.web.markdown import document, speech
-from moot.web.security import POLICY
+from moot.web.guard import POLICY
+from moot.web.pages.forms import InvalidFields, form, settings
+from moot.web.pages.markdown import document, speech
 from moot.web.server import build_app
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 from stage import CLEAR, FAST, SAFE, Panelists
 
 OPPOSED = {"name": "Slow Food", "priorities": "taste, time", "trade_offs": "Accepts slower service for taste"}

@@ -43,7 +43,7 @@ from moot.web.schemas import (
     place,
     whole_debate,
 )
-from moot.web.sse import EventStream, Hub
+from moot.web.stream.hub import EventStream, Hub
 
 MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html", "argdown": "text/plain"}
 PROBLEMS: dict[int | str, dict[str, Any]] = {

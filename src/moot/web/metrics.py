@@ -22,7 +22,7 @@ from moot.core.debate import Status
 from moot.errors import StoreError
 from moot.runs.queue import Backlog, Queue
 from moot.runs.retries import TAKEN_OVER
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

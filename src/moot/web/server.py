@@ -31,7 +31,6 @@ from moot.errors import (
     StoreError,
     WrongStatus,
 )
-from moot.integrations import openai_server
 from moot.llm.client import Client
 from moot.runs.choice import postgres_queue
 from moot.runs.embedded import EmbeddedQueue
@@ -40,11 +39,12 @@ from moot.settings import AppSettings
 from moot.telemetry.metrics import Metrics
 from moot.text.plain import printable
 from moot.web.api import Server, routes
+from moot.web.guard import COOKIE, Access, Guard, access
 from moot.web.metrics import add_metrics
-from moot.web.mirror import Mirrors
-from moot.web.pages import add_pages
-from moot.web.security import COOKIE, Access, Guard, access
-from moot.web.sse import Hub
+from moot.web.openai import endpoint as openai_server
+from moot.web.pages.routes import add_pages
+from moot.web.stream.follower import Mirrors
+from moot.web.stream.hub import Hub
 
 STATUSES: dict[type[MootError], int] = {
     InvalidInput: 400,

@@ -16,7 +16,7 @@ from moot.integrations.mcp.server import build_server, working
 from moot.llm.client import Client
 from moot.runs.queue import Queue
 from moot.settings import AppSettings
-from moot.web.security import Access, Guard, access
+from moot.web.guard import Access, Guard, access
 from moot.web.server import Uvicorn, listening
 
 

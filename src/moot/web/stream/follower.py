@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 
 from moot.core.events import Event
 from moot.errors import MootError
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 
 log = logging.getLogger(__name__)
 

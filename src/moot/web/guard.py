@@ -21,7 +21,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import InvalidInput
-from moot.integrations import openai_server
+from moot.web.openai import endpoint as openai_server
 
 log = logging.getLogger(__name__)
 

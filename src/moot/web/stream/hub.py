@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from moot.core.debate import Record
 from moot.core.events import Event
 from moot.reading.history import stopped
-from moot.web.log import Log, Missed
+from moot.web.stream.log import Log, Missed
 
 FLUSH_SECONDS = 0.04
 BEAT_SECONDS = 15.0

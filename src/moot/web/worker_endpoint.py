@@ -11,10 +11,10 @@ from fastapi import FastAPI
 from moot.app import App
 from moot.runs.queue import Queue
 from moot.web.api import Server, health
+from moot.web.guard import Access, access
 from moot.web.metrics import add_metrics
-from moot.web.security import Access, access
 from moot.web.server import Uvicorn, guarded, listening
-from moot.web.sse import Hub
+from moot.web.stream.hub import Hub
 
 
 @asynccontextmanager

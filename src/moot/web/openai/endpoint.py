@@ -26,11 +26,11 @@ from moot.core.format import AnyFormat
 from moot.core.stored import Stored
 from moot.errors import DebateEnded, InvalidInput, MootError, NotFound
 from moot.formats import find
-from moot.integrations import openai_words as words
-from moot.integrations.openai_words import ChatRequest, Telling
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import told, waiting
 from moot.runs.queue import Queue
+from moot.web.openai import words
+from moot.web.openai.words import ChatRequest, Telling
 
 PREFIX = "/v1/"
 OWNER = "moot"

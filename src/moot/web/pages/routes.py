@@ -35,11 +35,11 @@ from moot.llm.addresses import refuse_addresses
 from moot.text.plain import printable
 from moot.web import api
 from moot.web.api import Server
-from moot.web.forms import Form, InvalidFields, Option, form, settings
+from moot.web.pages.form_values import Posted, last
+from moot.web.pages.forms import Form, InvalidFields, Option, form, settings
+from moot.web.pages.turns import ACTIONS
+from moot.web.pages.views import STATUS_TEXTS, DebateView, cost_text, debate_view, list_row
 from moot.web.schemas import Reply, cursor, place
-from moot.web.turns import ACTIONS
-from moot.web.typed import Posted, last
-from moot.web.views import STATUS_TEXTS, DebateView, cost_text, debate_view, list_row
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -251,7 +251,7 @@ class Pages:
 
 def _templates() -> Environment:
     templates = Environment(
-        loader=PackageLoader("moot.web"),
+        loader=PackageLoader("moot.web.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

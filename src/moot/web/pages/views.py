@@ -33,8 +33,8 @@ from moot.core.replay import retold
 from moot.core.stored import Stored
 from moot.errors import ScriptChanged
 from moot.reading.words import notice_text, reason_text, short_model, title_of
-from moot.web.markdown import Document, document, speech
-from moot.web.turns import ACTIONS, Section, colours_of, in_a_line, sections, turn_views
+from moot.web.pages.markdown import Document, document, speech
+from moot.web.pages.turns import ACTIONS, Section, colours_of, in_a_line, sections, turn_views
 
 if TYPE_CHECKING:
     from moot.web.charts import Chart

@@ -14,7 +14,7 @@ from pydantic import JsonValue, ValidationError
 from moot.core.debate import JsonObject, Limits, Settings
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
-from moot.web.typed import (
+from moot.web.pages.form_values import (
     Posted,
     Schema,
     Widget,

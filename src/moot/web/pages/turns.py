@@ -12,7 +12,7 @@ from moot.core.debate import Action, Turn
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
 from moot.reading.words import is_speech, reason_text, short_model, title_of
-from moot.web.markdown import speech
+from moot.web.pages.markdown import speech
 
 COLOURS = 6
 LONGEST_LINE = 160

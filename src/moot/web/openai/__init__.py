@@ -1,0 +1,1 @@
+"""Debates as a model for any OpenAI client."""

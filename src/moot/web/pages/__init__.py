@@ -1,0 +1,1 @@
+"""The pages: routes, forms and what they show."""

@@ -1,0 +1,1 @@
+"""A debate's events to many readers at once."""
