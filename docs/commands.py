@@ -5,7 +5,7 @@ from pathlib import Path
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from moot.cli import cli
+from moot.terminal.cli import cli
 
 PLAIN = {"COLUMNS": "100", "TERM": "dumb"}
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from moot.app import build
 from moot.settings import load
-from moot.terminal import headline, introduction, outcome_view
+from moot.terminal.views import headline, introduction, outcome_view
 
 LONGEST = 380
 

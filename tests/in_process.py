@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moot.cli import cli
+from moot.terminal.cli import cli
 from program import Ran
 
 

@@ -294,8 +294,8 @@ def test_a_reader_who_leaves_early_sees_no_traceback(server: ModelServer, comman
 
 def test_help_is_shown_without_the_heavy_imports() -> None:
     script = (
-        "import sys, moot.cli\n"
-        "try: moot.cli.main()\n"
+        "import sys, moot.terminal.cli\n"
+        "try: moot.terminal.cli.main()\n"
         "except SystemExit: pass\n"
         "print(sorted({'aiohttp', 'pydantic', 'rich', 'uvloop', 'jinja2', 'asyncpg'} & set(sys.modules)))"
     )

@@ -17,12 +17,12 @@ import yaml
 from typer.main import get_command
 
 from moot.app import App
-from moot.cli import cli
 from moot.core.debate import Status
 from moot.runs.workers import PostgresQueue
 from moot.settings import AppSettings
 from moot.store.postgres import Server, open_postgres
 from moot.store.sqlite import open_sqlite
+from moot.terminal.cli import cli
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible
 

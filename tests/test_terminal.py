@@ -26,9 +26,9 @@ from model_server import VERDICT, ModelServer
 from moot.core.debate import Record, SeatSettings, Usage
 from moot.core.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted
 from moot.formats.duel.format import DUEL
-from moot.screen import wrap
-from moot.tables import aligned, print_table
-from moot.terminal import LiveView, PlainView
+from moot.terminal.console import wrap
+from moot.terminal.tables import aligned, print_table
+from moot.terminal.views import LiveView, PlainView
 from moot.text.plain import printable
 from program import COMMAND
 

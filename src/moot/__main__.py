@@ -1,3 +1,3 @@
-from moot.cli import main
+from moot.terminal.cli import main
 
 main()

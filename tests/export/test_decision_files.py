@@ -31,7 +31,7 @@ HOSTILE = st.one_of(
 WRITER = """
 import sys
 from pathlib import Path
-from moot.export.decision import write
+from moot.records.files import write
 sys.stdin.readline()
 for number in range(10):
     print(write(Path(sys.argv[1]), f"{sys.argv[2]} {number}", f"Text {number}.", f"DEB-{sys.argv[2]}").name)

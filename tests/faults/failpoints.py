@@ -63,7 +63,7 @@ def play(part: Part, out: Connection) -> None:
 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (part.most_bytes, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-    from moot.cli import main
+    from moot.terminal.cli import main
 
     sys.argv = ["moot", *part.arguments]
     main()

@@ -28,7 +28,7 @@ LOOK_SECONDS = 0.02
 PRELOADED = [
     "__main__",
     *(f"moot.formats.{name}.format" for name in ("duel", "critique", "evaluation", "panel")),
-    *("moot.commands", "moot.queue.postgres", "moot.store.sqlite", "moot.web.server", "moot.llm.openai_api"),
+    *("moot.terminal.commands", "moot.runs.workers", "moot.store.sqlite", "moot.web.server", "moot.llm.openai_api"),
     *("failpoints", "genai_prices", "pgqueuer.db", "uvloop", "wordllama"),
 ]
 """What moot imports sooner or later, so that a process is there at once."""

@@ -144,7 +144,7 @@ import asyncio
 from moot.llm.client import Message, Request, Timeouts
 from moot.llm.local import LocalModels, leave
 from moot.llm.openai_api import OpenAIClient
-from moot.llm.server import new_session
+from moot.llm.http import new_session
 
 async def main():
     local = await asyncio.to_thread(LocalModels().start, "smollm2")

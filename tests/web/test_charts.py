@@ -43,7 +43,7 @@ from moot.web.charts.timeline import timeline
 from stage import Panelists, Stage, ballot, judged
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
-STYLE = (Path(moot.web.charts.__file__).parent.parent / "static" / "charts.css").read_text(encoding="utf-8")
+STYLE = (Path(moot.web.charts.__file__).parent.parent / "pages" / "static" / "charts.css").read_text(encoding="utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B", "judge": "Judge", "human": "Human"}
 HOSTILE = "\"><script>alert(1)</script>' onload=x \x00\x1b[31m\ud800\u202e</svg>&amp;"

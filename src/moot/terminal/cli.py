@@ -12,7 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from moot.core.debate import Action
-    from moot.watch import Exit
+    from moot.terminal.watch import Exit
 
 cli = typer.Typer(
     name="moot",
@@ -71,8 +71,8 @@ def debate(
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Debate a QUESTION and watch it live."""
-    from moot import commands
-    from moot.watch import Watching
+    from moot.terminal import commands
+    from moot.terminal.watch import Watching
 
     if list:
         _run(commands.list_debates(as_json))
@@ -99,9 +99,9 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Have an idea defended, attacked and scored; several ideas end in a ranking."""
-    from moot.commands import Asked
-    from moot.evaluate import Evaluating
-    from moot.evaluate import evaluate as run
+    from moot.terminal.commands import Asked
+    from moot.terminal.evaluate import Evaluating
+    from moot.terminal.evaluate import evaluate as run
 
     asked = Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
     _run(run(paths, Evaluating(debate, topics, output, compare, as_json), asked.settings()))
@@ -120,8 +120,8 @@ def reply(
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Answer a debate that waits, and go on with it; or guide one that runs."""
-    from moot import commands
-    from moot.watch import Watching
+    from moot.terminal import commands
+    from moot.terminal.watch import Watching
 
     given: dict[Action, str | bool | None] = {
         "continue": go_on,
@@ -141,7 +141,7 @@ def rate(
     comment: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> None:
     """Rate the outcome of a debate."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.rate(debate_id, stars, comment))
 
@@ -161,7 +161,7 @@ def export(
     since: Annotated[str | None, typer.Option(metavar="TIME", help="Of many, those created since then.")] = None,
 ) -> None:
     """Print a debate as a document: the decision or the transcript, the whole trace, a page, or an argument map."""
-    from moot import commands
+    from moot.terminal import commands
 
     if all:
         _run(commands.export_all(output, style, status, format, since))
@@ -171,7 +171,7 @@ def export(
 @cli.command()
 def workflow(debate_id: DebateId) -> None:
     """Make an issue of a decision and hand it to what moot.yaml names."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.workflow(debate_id))
 
@@ -179,7 +179,7 @@ def workflow(debate_id: DebateId) -> None:
 @cli.command()
 def perspectives() -> None:
     """Show the perspectives a panel can be cast from."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.perspectives())
 
@@ -187,7 +187,7 @@ def perspectives() -> None:
 @cli.command()
 def show(debate_id: DebateId, as_json: AsJson = False) -> None:
     """Show a debate: its turns, its outcome, what went wrong."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.show(debate_id, as_json))
 
@@ -195,7 +195,7 @@ def show(debate_id: DebateId, as_json: AsJson = False) -> None:
 @cli.command()
 def stop(debate_id: DebateId) -> None:
     """Stop a debate after the step in progress; it can be resumed."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.stop(debate_id))
 
@@ -203,7 +203,7 @@ def stop(debate_id: DebateId) -> None:
 @cli.command()
 def conclude(debate_id: DebateId) -> None:
     """End the rounds after the step in progress, and go on to the verdict."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.conclude(debate_id))
 
@@ -216,7 +216,7 @@ TemplateName = Annotated[str, typer.Argument(metavar="NAME")]
 @templates.command("list")
 def list_templates() -> None:
     """Show all templates, and what each is for."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.list_templates())
 
@@ -224,7 +224,7 @@ def list_templates() -> None:
 @templates.command("show")
 def show_template(name: TemplateName) -> None:
     """Show one template as a model reads it."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.show_template(name))
 
@@ -235,7 +235,7 @@ def search_templates(
     top: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
 ) -> None:
     """Show which templates a question would get."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.search_templates(question, top))
 
@@ -243,7 +243,7 @@ def search_templates(
 @templates.command("add")
 def add_template(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
     """Check a template of your own and keep it."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.add_template(file))
 
@@ -251,7 +251,7 @@ def add_template(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
 @templates.command("remove")
 def remove_template(name: TemplateName) -> None:
     """Remove a template of your own."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.remove_template(name))
 
@@ -263,7 +263,7 @@ cli.add_typer(traces, name="traces")
 @traces.command("stats")
 def stats(as_json: AsJson = False) -> None:
     """Ratings, rounds, early stops and tokens, by format and model."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.stats(as_json))
 
@@ -277,7 +277,7 @@ def serve(
     ] = True,
 ) -> None:
     """Serve pages and the HTTP API, and run debates while nobody watches."""
-    from moot import lasting
+    from moot.terminal import serve as lasting
 
     _run(lasting.serve(host, port, work))
 
@@ -290,7 +290,7 @@ def worker(
     ] = None,
 ) -> None:
     """Run debates from a Postgres that any number of workers and servers share."""
-    from moot import lasting
+    from moot.terminal import serve as lasting
 
     _run(lasting.worker(concurrency, metrics_port))
 
@@ -302,7 +302,7 @@ cli.add_typer(db, name="db")
 @db.command()
 def upgrade() -> None:
     """Bring the database's schema up to date, as every command does when it finds it behind."""
-    from moot import lasting
+    from moot.terminal import serve as lasting
 
     _run(lasting.upgrade_database())
 
@@ -314,7 +314,7 @@ def mcp(
     port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
 ) -> None:
     """Serve debates as tools to coding assistants and other MCP clients."""
-    from moot import lasting
+    from moot.terminal import serve as lasting
 
     _run(lasting.mcp(http, host, port))
 
@@ -322,7 +322,7 @@ def mcp(
 @cli.command()
 def models() -> None:
     """Show which models can be reached, and what each seat would use."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.models())
 
@@ -330,13 +330,13 @@ def models() -> None:
 @cli.command()
 def doctor() -> None:
     """Check the set-up, and say what to do about each problem."""
-    from moot import commands
+    from moot.terminal import commands
 
     _run(commands.doctor())
 
 
 def _run(command: Coroutine[None, None, Exit]) -> NoReturn:
-    from moot.commands import run_command
+    from moot.terminal.commands import run_command
 
     raise typer.Exit(run_command(command))
 

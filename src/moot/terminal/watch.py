@@ -24,14 +24,14 @@ from moot.core.events import DebateStarted, Event, Waiting
 from moot.core.format import AnyFormat
 from moot.core.replay import retold
 from moot.core.stored import Stored
-from moot.dialogue import Left, converse, yes
 from moot.errors import MootError
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.reading.words import reason_text
 from moot.runs.choice import postgres_queue
-from moot.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, usage_text
-from moot.terminal import JsonView, LiveView, PlainView, View
+from moot.terminal.ask import Left, converse, yes
+from moot.terminal.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, usage_text
+from moot.terminal.views import JsonView, LiveView, PlainView, View
 from moot.text.markdown import body
 from moot.text.plain import printable
 

@@ -17,8 +17,8 @@ from moot.core.debate import Record
 from moot.core.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
 from moot.core.format import AnyFormat
 from moot.reading.words import is_speech, reason_text, short_model, title_of
-from moot.screen import Bottom, wrap
-from moot.tables import INDENT, LONGEST_LINE
+from moot.terminal.console import Bottom, wrap
+from moot.terminal.tables import INDENT, LONGEST_LINE
 from moot.text.plain import printable
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")

@@ -25,10 +25,20 @@ from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.llm.recording import Recorder, Recording
 from moot.reading.words import notice_text, reason_text
-from moot.tables import STATS_HEADER, debate_row, introduction, print_table, stats_row, usage_cells, usage_text
-from moot.terminal import PlainView
+from moot.terminal.tables import STATS_HEADER, debate_row, introduction, print_table, stats_row, usage_cells, usage_text
+from moot.terminal.views import PlainView
+from moot.terminal.watch import (
+    Exit,
+    Watching,
+    complain,
+    nobody_reads,
+    print_outcome,
+    remark,
+    show_turns,
+    waiting_text,
+    watch,
+)
 from moot.text.plain import printable
-from moot.watch import Exit, Watching, complain, nobody_reads, print_outcome, remark, show_turns, waiting_text, watch
 
 if TYPE_CHECKING:
     pass
@@ -302,7 +312,7 @@ async def models() -> Exit:
 
 
 async def doctor() -> Exit:
-    from moot.doctor import checks
+    from moot.terminal.doctor import checks
 
     console = Console()
     healthy = True

@@ -14,10 +14,10 @@ from rich.console import Console
 
 from moot import settings
 from moot.app import App, build
-from moot.commands import say
 from moot.errors import InvalidInput
 from moot.runs.process import this_process
-from moot.watch import Exit
+from moot.terminal.commands import say
+from moot.terminal.watch import Exit
 
 if TYPE_CHECKING:
     from moot.runs.queue import Queue

@@ -21,9 +21,9 @@ from moot.core.stored import Stored
 from moot.errors import InvalidInput, MootError
 from moot.formats.evaluation.ideas import REPORT, Idea, read, settings_for, topics_from, write_report
 from moot.formats.evaluation.scorecard import Scorecard, compare, last_of, ranking
-from moot.tables import print_table
-from moot.terminal import JsonView
-from moot.watch import Exit, Watching, complain, nobody_reads, remark, watch
+from moot.terminal.tables import print_table
+from moot.terminal.views import JsonView
+from moot.terminal.watch import Exit, Watching, complain, nobody_reads, remark, watch
 
 AT_ONCE = 3
 FORMAT = "evaluation"

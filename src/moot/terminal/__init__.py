@@ -1,0 +1,1 @@
+"""Debates in the terminal: commands, watching, asking, tables."""
