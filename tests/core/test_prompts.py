@@ -2,7 +2,7 @@
 
 The files in tests/snapshots/ hold every kind of request of every format. To change a prompt, write it, run
 
-    REWRITE_SNAPSHOTS=1 uv run pytest tests/test_prompts.py
+    REWRITE_SNAPSHOTS=1 uv run pytest tests/core/test_prompts.py
 
 and read the difference that git shows.
 """
@@ -29,7 +29,7 @@ from moot.formats.duel.format import DUEL, SIDES
 from moot.llm.client import Request
 from stage import TOPIC, A, B, Stage, ballot
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
+SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 PLENTY = {"max_total_output_tokens": 100_000, "max_runtime_seconds": 100_000}
 NAMES = {"debater_a": A, "debater_b": B}
 TWO_MODELS = {"debater_a": "x:one", "debater_b": "x:two"}

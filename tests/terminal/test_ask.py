@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_terminal import in_terminal
 
 from model_server import ModelServer
 from moot.core.prompts import Message
 from moot.llm.client import Request, Schema
 from program import COMMAND, run
 from stage import ANALYSIS, CLEAR, FAST, Panelists
-from test_terminal import in_terminal
 
 QUESTION = "Should we use Redis or PostgreSQL for caching?"
 ID = re.compile(r"DEB-[a-z0-9]{8}")

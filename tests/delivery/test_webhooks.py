@@ -285,7 +285,7 @@ async def test_what_arrives_is_signed_with_the_key_of_the_environment() -> None:
 
 
 async def test_the_receiver_in_the_docs_takes_what_is_sent_and_nothing_else() -> None:
-    page = (Path(__file__).parent.parent / "docs" / "hooks.md").read_text()
+    page = (Path(__file__).parent.parent.parent / "docs" / "hooks.md").read_text()
     documented: dict[str, Any] = {}
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], documented)
     receiver, clock = Receiver(), Clock()

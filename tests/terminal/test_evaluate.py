@@ -17,7 +17,7 @@ from model_server import ModelServer
 from program import Ran, finish, run, started
 from replies import JUDGED, answers, asked, kind_of
 
-EXAMPLES = Path(__file__).parent.parent / "examples" / "ideas"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
 ID = re.compile(r"DEB-[a-z0-9]{8}")
 Evaluate = Callable[..., Ran]
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

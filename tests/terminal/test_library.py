@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_sources import pdf
 
 from model_server import ModelServer
 from moot.retrieval.library import Excerpt, Library
@@ -16,7 +17,6 @@ from moot.retrieval.templates import BUILT_IN
 from ollama_server import OllamaServer
 from program import Ran, run
 from replies import CAST, answers, asked, critique, kind_of, speech
-from test_sources import pdf
 
 QUESTION = "Why is the square root of 2 irrational?"
 CRITIQUE = ("debate", QUESTION, "--format", "critique", "--max-rounds", "1", "--json")

@@ -10,7 +10,7 @@ from moot.errors import InvalidInput, NotFound
 from moot.formats.evaluation.ideas import Idea, read, settings_for, topics_from, write_report
 from moot.formats.evaluation.settings import Challenge, Evaluation, EvaluationSettings, Rating, Topic
 
-EXAMPLES = Path(__file__).parent.parent / "examples" / "ideas"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
 TEXT = "# Rain tanks\n\nWe sell tanks."
 EVALUATION = "categories:\n  problem: 7\n"
 TEAM = Topic(name="Team", category="team", advocate="They can.", challenger="They cannot.")
