@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_terminal import in_terminal
+from test_views import in_terminal
 
 from model_server import ModelServer
 from moot.core.prompts import Message
