@@ -31,7 +31,7 @@ ROUNDS = 10
 WORD = "word "
 
 
-class Left(NamedTuple):
+class NoAnswer(NamedTuple):
     """What a process holds."""
 
     kilobytes: int
@@ -41,7 +41,7 @@ class Left(NamedTuple):
     readers: int
 
 
-class Teller:
+class Publisher:
     """Tells a debate word by word."""
 
     def __init__(self, hub: Hub, debate_id: str) -> None:
@@ -77,7 +77,7 @@ async def serve(readers: int, seconds: float) -> None:
         running = asyncio.create_task(server.serve([listener]))
         await started.wait()
         port, path = listener.getsockname()[1], f"/api/debates/{record.id}/events"
-        teller = Teller(hub, record.id)
+        teller = Publisher(hub, record.id)
         await _measure(hub, teller, readers, seconds, port, path)
         await _come_and_go(hub, readers, port, path)
         server.should_exit = True
@@ -86,7 +86,7 @@ async def serve(readers: int, seconds: float) -> None:
     await app.close()
 
 
-async def _measure(hub: Hub, teller: Teller, readers: int, seconds: float, port: int, path: str) -> None:
+async def _measure(hub: Hub, teller: Publisher, readers: int, seconds: float, port: int, path: str) -> None:
     before = left(hub)
     async with Readers(hub, readers, port, path) as process:
         connected = left(hub)
@@ -158,11 +158,11 @@ async def read(port: int, path: str, readers: int) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def left(hub: Hub) -> Left:
+def left(hub: Hub) -> NoAnswer:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     files = len(os.listdir("/proc/self/fd"))
     kilobytes, objects = pages * resource.getpagesize() // 1024, len(gc.get_objects())
-    return Left(kilobytes, objects, len(asyncio.all_tasks()), files, hub.readers)
+    return NoAnswer(kilobytes, objects, len(asyncio.all_tasks()), files, hub.readers)
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ VOCABULARY = (
     "must will need make take give hold show seem find keep move turn lead draw meet stay rise fall work "
 )
 LETTERS = 5
-MOST_TOKENS = 8192
+MAX_TOKENS = 8192
 VERDICT = '{"summary":"%s","score_a":7,"score_b":6,"no_new_substantive_arguments":false}'
 MODELS = b'{"object":"list","data":[{"id":"mock","object":"model"}]}'
 STREAM = (
@@ -214,8 +214,8 @@ class Connection(asyncio.Protocol):
         if "response_format" in request:
             words, chunks = verdict(pace.json_tokens)
         else:
-            most = request.get("max_tokens") or request.get("max_completion_tokens") or MOST_TOKENS
-            words, chunks = prose(zlib.crc32(body), max(1, min(pace.tokens, most, MOST_TOKENS)))
+            most = request.get("max_tokens") or request.get("max_completion_tokens") or MAX_TOKENS
+            words, chunks = prose(zlib.crc32(body), max(1, min(pace.tokens, most, MAX_TOKENS)))
         usage = usage_of(prompt, len(chunks))
         if request.get("stream"):
             wanted = (request.get("stream_options") or {}).get("include_usage")
@@ -284,7 +284,7 @@ def cpu_seconds() -> float:
 
 
 WORDS = [VOCABULARY[at : at + LETTERS] for at in range(0, len(VOCABULARY), LETTERS)]
-TEXT = Random(0).choices(WORDS, k=MOST_TOKENS + len(WORDS))
+TEXT = Random(0).choices(WORDS, k=MAX_TOKENS + len(WORDS))
 _ENCODED = {word: content(word) for word in WORDS}
 CHUNKS = [_ENCODED[word] for word in TEXT]
 ROLE = event({"choices": [choice({"role": "assistant", "content": ""})]})

@@ -33,7 +33,7 @@ from troupe import Cluster, Process, Troupe, own_postgres, until
 from moot import formats
 from moot.app import App, build
 from moot.core.debate import Status
-from moot.core.engine import Ending
+from moot.core.engine import RunResult
 from moot.core.prompts import Prompts
 from moot.llm.models import Models
 from moot.settings import AppSettings
@@ -262,7 +262,7 @@ async def wait_for_people(app: App, debates: int) -> None:
     for number in range(debates):
         record = await app.create("panel", f"{TOPIC} ({number})")
         taken = await app.store.take(record.id, "process 0 on nowhere", 30)
-        await app.store.end(record.id, taken.record.run, Ending(Status.WAITING, due_in=1800))
+        await app.store.end(record.id, taken.record.run, RunResult(Status.WAITING, due_in=1800))
 
 
 async def running(app: App, debates: int) -> bool:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from moot.core.debate import Failure, Record, Said, SeatSettings, Step, Turn
-from moot.core.engine import Control, Ending, Player, Reply, Voice, run_debate
+from moot.core.debate import Failure, HumanReply, Record, SeatSettings, Step, Turn
+from moot.core.engine import Control, Player, Reply, RunResult, TurnWriter, run_debate
 from moot.core.events import Event, TurnChunk, encode
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
@@ -47,14 +47,14 @@ class Clock:
         self.at += seconds
 
 
-Answers = Callable[[Step], Said | None]
+Answers = Callable[[Step], HumanReply | None]
 
 
-def usual(step: Step) -> Said:
+def usual(step: Step) -> HumanReply:
     """What most people say: the first of the answers."""
     assert step.question
     action = step.question.actions[0]
-    return Said(action, "It is for a team of three." if action == "answer" else "")
+    return HumanReply(action, "It is for a team of three." if action == "answer" else "")
 
 
 def silent(step: Step) -> None:
@@ -68,7 +68,7 @@ class Person:
         self._store = store
         self._answers = answers
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         if said := self._answers(step):
             with suppress(WrongStatus):
                 await self._store.say(ID, replace(said, position=voice.position))
@@ -81,7 +81,7 @@ class Library:
     def __init__(self) -> None:
         self.asked: list[Step] = []
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         self.asked.append(step)
         if step.kind == "templates":
             return Reply("", {"templates": []})
@@ -138,7 +138,7 @@ class Stage:
             await self.store.create(self.new)
         return self.store
 
-    async def run(self, store: Any = None, sink: Callable[[Event], None] | None = None) -> Ending:
+    async def run(self, store: Any = None, sink: Callable[[Event], None] | None = None) -> RunResult:
         await self.open()
         before = (await self.store.load(ID)).record
         await self.store.release(ID, before.run)

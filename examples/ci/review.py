@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import moot
-from moot.app import LONGEST_TOPIC
+from moot.app import MAX_TOPIC
 from moot.errors import MootError
 from moot.text.markdown import contained, in_line
 
@@ -27,7 +27,7 @@ def topic(event: dict[str, Any]) -> str:
     """The motion, with as much of the description as a topic may hold."""
     pull = event["pull_request"]
     motion = f"This pull request is ready to be merged: {pull['title']}\n\n{pull['body'] or 'It has no description.'}"
-    return motion[:LONGEST_TOPIC]
+    return motion[:MAX_TOPIC]
 
 
 def comment(verdict: Any) -> str:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from moot.app import App
-from moot.core.debate import Failure, Rating, Record, Said, Status, Turn, Usage, Workflow
-from moot.core.engine import Control, Ending
+from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Usage, Workflow
+from moot.core.engine import Control, RunResult
 from moot.core.format import AnyFormat
 from moot.core.notices import Notice, notices
 from moot.core.prompts import Prompts
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import Fenced, ModelError
 from moot.formats import load
 from moot.llm.client import Client, Completion, Request
@@ -34,7 +34,7 @@ from moot.store.operations import (
     not_found,
     position_taken,
 )
-from moot.store.store import Place, Running, Store, Unfinished, Worker
+from moot.store.store import Cursor, Running, Store, Unfinished, Worker
 
 ENDED = {Status.STOPPED, Status.FINISHED, Status.FAILED}
 RUNNING = {Status.RUNNING, Status.STOPPING}
@@ -46,7 +46,7 @@ class _Kept:
     record: Record
     turns: dict[int, Turn] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    said: list[HumanReply] = field(default_factory=list)
     rating: Rating | None = None
     workflow: Workflow | None = None
     notices: dict[str, Notice] = field(default_factory=dict)
@@ -86,12 +86,12 @@ class MemoryStore:
         self._kept[record.id] = _Kept(new, key=key, waiting_since=waiting_since)
         return new
 
-    async def load(self, debate_id: str) -> Stored:
+    async def load(self, debate_id: str) -> StoredDebate:
         kept = self._find(debate_id)
         turns = sorted(kept.turns.values(), key=lambda turn: turn.position)
         failures = sorted(kept.failures, key=lambda failure: failure.at)
         told = tuple(sorted(kept.notices.values(), key=lambda notice: (notice.run, notice.event, notice.hook)))
-        return Stored(kept.record, tuple(turns), tuple(failures), kept.rating, kept.workflow, told)
+        return StoredDebate(kept.record, tuple(turns), tuple(failures), kept.rating, kept.workflow, told)
 
     async def list(
         self,
@@ -100,7 +100,7 @@ class MemoryStore:
         status: Status | None = None,
         format: str | None = None,
         words: str = "",
-        after: Place | None = None,
+        after: Cursor | None = None,
     ) -> tuple[Record, ...]:
         records = (
             kept.record
@@ -162,7 +162,9 @@ class MemoryStore:
         kept = self._find_for(debate_id, failure.run, lambda status: status not in ENDED)
         kept.failures.append(failure)
 
-    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
+    async def take(
+        self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False
+    ) -> StoredDebate:
         kept, now = self._find(debate_id), self._now()
         record = kept.record
         unfit = record.status is Status.FINISHED
@@ -185,7 +187,7 @@ class MemoryStore:
         kept = self._find_for(debate_id, run, RUNNING.__contains__)
         kept.record = replace(kept.record, lease_until=self._now() + lease_seconds)
 
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None:
         kept = self._find_for(debate_id, run, RUNNING.__contains__)
         kept.record = replace(
             kept.record,
@@ -233,7 +235,7 @@ class MemoryStore:
             kept.record = replace(self._stopped(kept.record), stop_reason="checkpoint_timeout")
         return kept.record
 
-    async def say(self, debate_id: str, said: Said) -> Said:
+    async def say(self, debate_id: str, said: HumanReply) -> HumanReply:
         kept = self._find(debate_id)
         if said.position is not None and any(said.position == other.position for other in kept.said):
             raise answered(debate_id)
@@ -242,7 +244,7 @@ class MemoryStore:
             self._go_on(kept)
         return kept.said[-1]
 
-    async def said(self, debate_id: str) -> tuple[Said, ...]:
+    async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
         kept = self._kept.get(debate_id)
         return tuple(kept.said) if kept else ()
 
@@ -353,7 +355,7 @@ class MemoryStore:
         )
 
 
-def _newest(at: Record | Place) -> tuple[float, str]:
+def _newest(at: Record | Cursor) -> tuple[float, str]:
     return (-at.created_at, at.id)
 
 

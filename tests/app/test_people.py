@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from moot.app import App
-from moot.core.debate import Action, Question, Said, Status, Step, Turn
-from moot.core.engine import Ending
+from moot.core.debate import Action, HumanReply, Question, Status, Step, Turn
+from moot.core.engine import RunResult
 from moot.core.events import Event, LimitReached, TurnFinished, Waiting
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput, NotFound, WrongStatus
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
-from moot.formats.panel.format import MOST_REVISIONS, PANEL
+from moot.formats.panel.format import MAX_REVISIONS, PANEL
 from moot.llm.client import Request
 from moot.settings import WorkflowSettings
 from moot.store.sqlite import open_sqlite
@@ -63,10 +63,10 @@ class Asking:
         assert (await asking.run()).status is Status.WAITING
         return asking
 
-    async def run(self) -> Ending:
+    async def run(self) -> RunResult:
         return await self.app.run(self.id, ignore)
 
-    async def reply(self, action: Action, text: str = "") -> Said | None:
+    async def reply(self, action: Action, text: str = "") -> HumanReply | None:
         return await self.app.reply(self.id, action, text)
 
     async def turns(self) -> tuple[Turn, ...]:
@@ -91,15 +91,15 @@ async def test_a_checkpoint_asks_with_the_moderator_s_words_and_holds_nothing_me
     question = Question("New points still come up.", ("continue", "guide", "end"), 1800)
     assert await asking.app.question(asking.id) == question
     assert len(asking.model.requests) == 7
-    assert await asking.run() == Ending(Status.WAITING, due_in=1800.0)
+    assert await asking.run() == RunResult(Status.WAITING, due_in=1800.0)
     assert len(asking.model.requests) == 7
 
 
 async def test_continue_begins_the_next_round_and_approval_ends_the_debate() -> None:
     asking = await Asking.at_checkpoint()
     said = await asking.reply("continue")
-    assert said == Said("continue", "", CHECKPOINT, said.at if said else 0)
-    assert await asking.run() == Ending(Status.WAITING, due_in=1800.0)
+    assert said == HumanReply("continue", "", CHECKPOINT, said.at if said else 0)
+    assert await asking.run() == RunResult(Status.WAITING, due_in=1800.0)
     await asking.reply("approve")
     outcome = Decision.model_validate((await asking.run()).outcome)
     assert (outcome.approved, outcome.is_approved(), len(outcome.rounds)) == (True, True, 2)
@@ -156,9 +156,9 @@ async def test_a_decision_is_rejected_with_a_reason() -> None:
 
 async def test_guidance_at_the_approval_leads_to_a_revision_but_not_for_ever() -> None:
     asking = await at_approval()
-    for _ in range(MOST_REVISIONS):
+    for _ in range(MAX_REVISIONS):
         await asking.reply("guide", WORDS)
-        assert await asking.run() == Ending(Status.WAITING, due_in=1800.0)
+        assert await asking.run() == RunResult(Status.WAITING, due_in=1800.0)
     syntheses = asking.model.requests[7:]
     assert [text(each).count(TOLD) for each in syntheses] == [0, 1, 2, 3]
     assert ["Revise the decision record" in text(each) for each in syntheses] == [False, True, True, True]
@@ -198,7 +198,7 @@ async def test_a_person_s_words_keep_nothing_that_a_database_cannot(store: Store
 async def test_fifty_answers_at_once_are_one_turn(store: Store) -> None:
     asking = await Asking.at_checkpoint(store)
 
-    async def answer(number: int) -> Said | str | None:
+    async def answer(number: int) -> HumanReply | str | None:
         try:
             return await asking.reply("guide", f"Answer {number}")
         except WrongStatus as error:
@@ -207,7 +207,7 @@ async def test_fifty_answers_at_once_are_one_turn(store: Store) -> None:
     results = await asyncio.gather(*map(answer, range(50)))
     late = f"this question of {asking.id} has been answered already; moot show {asking.id} tells how"
     assert results.count(late) == 49
-    (taken,) = [result for result in results if isinstance(result, Said)]
+    (taken,) = [result for result in results if isinstance(result, HumanReply)]
     assert await store.said(asking.id) == (taken,)
     await asking.run()
     assert await asking.human() == [(7, "guidance", 1, taken.text, "guide")]
@@ -233,13 +233,13 @@ async def test_an_answer_that_comes_before_the_run_has_ended_its_step_is_taken_a
     model = ScriptedModel(Panelists())
     app = scripted_app(model)
     record = await app.create("panel", TOPIC, {"max_rounds": 2})
-    answering: list[asyncio.Task[Said | None]] = []
+    answering: list[asyncio.Task[HumanReply | None]] = []
 
     def sink(event: Event) -> None:
         if isinstance(event, TurnFinished) and event.kind == "evaluation" and event.round == 1:
             answering.append(asyncio.create_task(app.reply(record.id, "guide", WORDS)))
 
-    assert await app.run(record.id, sink) == Ending(Status.WAITING, due_in=1800.0)
+    assert await app.run(record.id, sink) == RunResult(Status.WAITING, due_in=1800.0)
     (said,) = await asyncio.gather(*answering)
     assert said is not None
     assert said.position == CHECKPOINT
@@ -249,9 +249,9 @@ async def test_an_answer_that_comes_before_the_run_has_ended_its_step_is_taken_a
 class Crossing(MemoryStore):
     """A store on which the answer to the first question comes just after the debate has looked for it."""
 
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None:
         if ending.status is Status.WAITING and run == 1:
-            await self.say(debate_id, Said("guide", WORDS, CHECKPOINT))
+            await self.say(debate_id, HumanReply("guide", WORDS, CHECKPOINT))
         await super().end(debate_id, run, ending)
 
 
@@ -266,7 +266,7 @@ async def test_an_answer_between_the_look_for_it_and_the_wait_is_not_lost() -> N
 async def test_a_limit_is_told_once_however_often_the_debate_is_taken_up_again() -> None:
     stage = Stage(Panelists(), format=PANEL, topic=TOPIC, settings={"max_rounds": 1}, person=silent)
     for _ in range(3):
-        assert await stage.run() == Ending(Status.WAITING, due_in=1800.0)
+        assert await stage.run() == RunResult(Status.WAITING, due_in=1800.0)
     assert [event.reason for event in stage.events if isinstance(event, LimitReached)] == ["max_rounds"]
 
 
@@ -286,7 +286,7 @@ async def test_a_checkpoint_nobody_answers_is_paused_and_resumed_days_later_by_a
     model = ScriptedModel(Panelists())
     later = Asking(scripted_app(model, second), model, asking.id)
     await later.reply("guide", WORDS)
-    assert await later.run() == Ending(Status.WAITING, due_in=5.0)
+    assert await later.run() == RunResult(Status.WAITING, due_in=5.0)
     assert hears(model) == [True] * 7
     await later.reply("approve")
     assert (await later.run()).status is Status.FINISHED
@@ -306,7 +306,7 @@ async def test_a_paused_debate_that_is_run_without_an_answer_asks_again() -> Non
     asking = await Asking.at_checkpoint()
     await asking.app.pause(asking.id)
     events: list[Event] = []
-    assert await asking.app.run(asking.id, events.append) == Ending(Status.WAITING, due_in=1800.0)
+    assert await asking.app.run(asking.id, events.append) == RunResult(Status.WAITING, due_in=1800.0)
     assert isinstance(events[-1], Waiting)
     assert (events[-1].position, events[-1].actions) == (CHECKPOINT, ("continue", "guide", "end"))
 
@@ -319,12 +319,12 @@ def remarking(stage: Stage, at: dict[int, str]) -> Callable[[Turn], Awaitable[No
 
     async def speak(turn: Turn) -> None:
         if words := at.pop(turn.position, None):
-            await stage.store.say(ID, Said("guide", words))
+            await stage.store.say(ID, HumanReply("guide", words))
 
     return speak
 
 
-async def with_remarks(stage: Stage, at: dict[int, str]) -> Ending:
+async def with_remarks(stage: Stage, at: dict[int, str]) -> RunResult:
     return await stage.run(Between(await stage.open(), before=remarking(stage, at)))
 
 
@@ -345,7 +345,7 @@ async def test_a_remark_reaches_seats_of_different_models_too() -> None:
 
 async def test_a_remark_before_the_start_is_heard_from_the_first_step_on() -> None:
     stage = Stage(settings=TWO)
-    await (await stage.open()).say(ID, Said("guide", WORDS))
+    await (await stage.open()).say(ID, HumanReply("guide", WORDS))
     await stage.run()
     assert (await stage.order())[0] == REMARK
     assert hears(stage.model) == [True] * 5
@@ -353,8 +353,8 @@ async def test_a_remark_before_the_start_is_heard_from_the_first_step_on() -> No
 
 async def test_remarks_are_heard_in_the_order_in_which_they_were_made() -> None:
     stage = Stage(settings=TWO)
-    await (await stage.open()).say(ID, Said("guide", "One"))
-    await stage.store.say(ID, Said("guide", "Two"))
+    await (await stage.open()).say(ID, HumanReply("guide", "One"))
+    await stage.store.say(ID, HumanReply("guide", "Two"))
     await with_remarks(stage, {2: "Three"})
     assert [(turn.position, turn.content) for turn in await stage.turns() if turn.seat == "human"] == [
         (0, "One"),
@@ -365,11 +365,11 @@ async def test_remarks_are_heard_in_the_order_in_which_they_were_made() -> None:
 
 async def test_a_remark_does_not_move_the_place_of_a_question_and_comes_after_its_answer() -> None:
     stage = Stage(Panelists(), format=PANEL, topic=TOPIC, settings=TWO, person=silent)
-    assert await with_remarks(stage, {CHECKPOINT - 1: WORDS}) == Ending(Status.WAITING, due_in=1800.0)
+    assert await with_remarks(stage, {CHECKPOINT - 1: WORDS}) == RunResult(Status.WAITING, due_in=1800.0)
     waiting = stage.events[-1]
     assert isinstance(waiting, Waiting)
     assert waiting.position == CHECKPOINT
-    await stage.store.say(ID, Said("continue", "", CHECKPOINT))
+    await stage.store.say(ID, HumanReply("continue", "", CHECKPOINT))
     await stage.run()
     assert (await stage.order())[CHECKPOINT : CHECKPOINT + 3] == [
         ("human", "guidance", 1),
@@ -406,7 +406,7 @@ async def test_a_remark_through_the_app_is_kept_at_once_and_heard_from_the_next_
     await speaking.wait()
     said = await app.reply(record.id, "guide", WORDS)
     assert said is not None
-    assert await app.store.said(record.id) == (Said("guide", WORDS, None, said.at),)
+    assert await app.store.said(record.id) == (HumanReply("guide", WORDS, None, said.at),)
     with pytest.raises(WrongStatus) as caught:
         await app.reply(record.id, "approve")
     assert str(caught.value) == f"{record.id} asks nothing now, so it takes only `guide` and `end`; not 'approve'"
@@ -422,8 +422,8 @@ async def test_end_without_a_question_concludes() -> None:
     assert (await app.run(record.id, ignore)).stop_reason == "concluded"
 
 
-def usual_or_guiding(step: Step) -> Said:
-    return Said("guide", "Think of the costs.") if (step.kind, step.round) == ("guidance", 1) else usual(step)
+def usual_or_guiding(step: Step) -> HumanReply:
+    return HumanReply("guide", "Think of the costs.") if (step.kind, step.round) == ("guidance", 1) else usual(step)
 
 
 @pytest.mark.parametrize("format", [PANEL, DUEL], ids=["panel", "duel"])

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.debate import Outcome, Said, Seat, Settings, Status, Step, Turn
-from moot.core.engine import Ending, HumanNeeded, Reply, Voice
+from moot.core.debate import HumanReply, Outcome, Seat, Settings, Status, Step, Turn
+from moot.core.engine import HumanNeeded, Reply, RunResult, TurnWriter
 from moot.core.events import EVENTS_PER_RUN, DebateFailed, Event, LimitReached, TurnFinished, Waiting
 from moot.core.format import AnyFormat, Format
 from moot.core.replay import next_steps
@@ -65,7 +65,7 @@ class Speakers:
         self.during = during
         self.played: list[tuple[str, str]] = []
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         self.played.append((step.seat, step.kind))
         words = f"{step.seat} has read {len(debate.transcript)}"
         voice.say(words)
@@ -168,7 +168,7 @@ async def unfinished(stage: Stage) -> bool:
 async def test_a_cancelled_run_can_be_taken_up_again() -> None:
     whole = await undisturbed(DUEL)
     crashed = Stage(settings=TWO)
-    running: asyncio.Task[Ending]
+    running: asyncio.Task[RunResult]
 
     def sink(event: Event) -> None:
         if isinstance(event, TurnFinished) and event.position == 1:
@@ -282,7 +282,7 @@ async def test_a_step_that_fails_does_not_lose_the_turns_of_its_batch() -> None:
             raise faults.pop()
 
     speakers, stage = speakers_on_stage(y_fails_once)
-    assert await stage.run() == Ending(Status.FAILED, "failed", error="y was too slow")
+    assert await stage.run() == RunResult(Status.FAILED, "failed", error="y was too slow")
     assert await stage.order() == [ONE_ROUND[0], ONE_ROUND[2]]
     (kept,) = await stage.failures()
     assert (kept.position, kept.seat, kept.kind, kept.round, kept.partial, kept.code) == (
@@ -417,7 +417,7 @@ async def test_a_stored_turn_that_fits_no_step_fails_the_debate_and_says_what_to
         f"turn 0 of {ID} is {turn.seat}/{turn.kind} in round {turn.round}, but duel version 1 asks for "
         "debater_a/argument in round 1; run it with the version of the format that began it"
     )
-    assert await stage.run() == Ending(Status.FAILED, "failed", error=error)
+    assert await stage.run() == RunResult(Status.FAILED, "failed", error=error)
     assert failure(stage) == ("script_changed", error)
     assert len(stage.model.requests) == calls
 
@@ -579,7 +579,7 @@ async def test_a_person_who_has_not_answered_ends_the_run_until_the_answer_is_st
             raise HumanNeeded
 
     speakers, stage = speakers_on_stage(y_is_a_person)
-    assert await stage.run() == Ending(Status.WAITING)
+    assert await stage.run() == RunResult(Status.WAITING)
     waiting = stage.events[-1]
     assert isinstance(waiting, Waiting)
     assert (waiting.seat, waiting.kind, waiting.round, waiting.position) == ("y", "opening", 1, 1)
@@ -600,7 +600,7 @@ async def test_a_script_that_raises_fails_its_debate_with_an_internal_error() ->
         raise ZeroDivisionError("three is no divisor")
 
     _, stage = speakers_on_stage(format=format_of(broken))
-    ending = Ending(Status.FAILED, "failed", error="ZeroDivisionError: three is no divisor")
+    ending = RunResult(Status.FAILED, "failed", error="ZeroDivisionError: three is no divisor")
     assert await stage.run() == ending
     assert failure(stage) == ("internal_error", ending.error)
     record = await stage.record()
@@ -640,7 +640,7 @@ class BrokenStore:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    async def said(self, debate_id: str) -> tuple[Said, ...]:
+    async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
         return ()
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
@@ -652,7 +652,9 @@ class BrokenStore:
 
 async def test_a_store_that_fails_ends_the_run_and_tells_the_readers() -> None:
     stage = Stage()
-    assert await stage.run(BrokenStore(StoreError("disk full"))) == Ending(Status.FAILED, "failed", error="disk full")
+    assert await stage.run(BrokenStore(StoreError("disk full"))) == RunResult(
+        Status.FAILED, "failed", error="disk full"
+    )
     assert failure(stage) == ("store_error", "disk full")
     assert len(stage.model.requests) == 1
 
@@ -662,7 +664,9 @@ async def test_a_store_that_fails_while_waiting_for_a_person_tells_the_readers()
         raise HumanNeeded
 
     _, stage = speakers_on_stage(is_a_person)
-    assert await stage.run(BrokenStore(StoreError("disk full"))) == Ending(Status.FAILED, "failed", error="disk full")
+    assert await stage.run(BrokenStore(StoreError("disk full"))) == RunResult(
+        Status.FAILED, "failed", error="disk full"
+    )
     assert failure(stage) == ("store_error", "disk full")
 
 

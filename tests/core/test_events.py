@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from moot.core.events import Event, Terminal, Waiting, encode
-from moot.core.replay import retold
+from moot.core.replay import turn_events
 from moot.errors import Refused
 from moot.formats.duel.format import DUEL
 from stage import ID, Stage, as_json, ballot, judged
@@ -99,7 +99,7 @@ async def test_a_stored_turn_shows_as_it_did_when_it_was_new() -> None:
     stage = Stage(judged(ballot()), settings={"max_rounds": 1})
     await stage.run()
     live = [event for event in stage.events if event.type == "turn_finished"]
-    assert list(retold(await stage.record(), await stage.turns(), DUEL)) == live
+    assert list(turn_events(await stage.record(), await stage.turns(), DUEL)) == live
     assert as_json(live[-1])["data"]["winner"] == "a"
     assert as_json(replace(live[-1], marks=("repaired",)))["marks"] == ["repaired"]
 

@@ -196,7 +196,7 @@ def debate_of(topic: str, speeches: Sequence[str], models: Sequence[str]) -> Deb
     stage = Stage(topic=topic, models=dict(zip(SIDES, models, strict=True)))
     debate = DUEL.open(stage.new)
     for at, text in enumerate(speeches):
-        step = Step(SIDES[at % 2], "argument", at // 2 + 1, names=NAMES, variables={"stance": "pro", "last": False})
+        step = Step(SIDES[at % 2], "argument", at // 2 + 1, aliases=NAMES, variables={"stance": "pro", "last": False})
         debate.transcript.append(Turn(at, step.seat, step.kind, step.round, text))
         debate.steps.append(step)
     return debate
@@ -207,8 +207,8 @@ def debate_of(topic: str, speeches: Sequence[str], models: Sequence[str]) -> Deb
 def test_nothing_anybody_writes_opens_or_closes_a_tag(topic: str, speeches: list[str]) -> None:
     plain = ["x" if speech else "" for speech in speeches]
     steps = [
-        Step("debater_a", "argument", 3, names=NAMES, variables={"stance": "pro", "last": False}),
-        Step("judge", "verdict", names=NAMES),
+        Step("debater_a", "argument", 3, aliases=NAMES, variables={"stance": "pro", "last": False}),
+        Step("judge", "verdict", aliases=NAMES),
     ]
     for models in (("x:m", "x:m"), ("x:m", "x:other")):
         for step in steps:
@@ -253,5 +253,5 @@ def override(folder: Path, kind: str, text: str) -> None:
 
 def first_request(prompts: Prompts) -> tuple[Message, ...]:
     debate = debate_of(TOPIC, [], ("x:m", "x:m"))
-    step = Step("debater_a", "argument", 1, names=NAMES, variables={"stance": "pro", "last": False})
+    step = Step("debater_a", "argument", 1, aliases=NAMES, variables={"stance": "pro", "last": False})
     return prompts.messages(DUEL, debate, step)

@@ -25,14 +25,14 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from moot.core.debate import Record, Status
-from moot.core.notices import LARGEST_OUTCOME, Notice, notices
+from moot.core.notices import MAX_OUTCOME, Notice, notices
 from moot.delivery.webhooks import (
     AT_ONCE,
     ATTEMPTS,
     DELAYS,
     LEASE_SECONDS,
     Attempt,
-    Courier,
+    WebhookSender,
     next_delay,
     signature,
     signing_key,
@@ -135,9 +135,9 @@ def due_now(hook: Webhook, record: Record = RECORD) -> Notice:
     return notice
 
 
-def courier(deliveries: MemoryDeliveries, clock: Clock, *hooks: Webhook, **more: Any) -> Courier:
+def courier(deliveries: MemoryDeliveries, clock: Clock, *hooks: Webhook, **more: Any) -> WebhookSender:
     more = {"environ": {"HOOK": SECRET}, "now": clock, "spread": lambda: 0.0, **more}
-    return Courier(deliveries, hooks, more.pop("environ"), **more)
+    return WebhookSender(deliveries, hooks, more.pop("environ"), **more)
 
 
 # Settings
@@ -206,7 +206,7 @@ def test_each_status_tells_those_who_asked_for_its_event() -> None:
             {"stop_reason": "max_rounds", "summary": "Cats.", "outcome": {"summary": "Cats.", "winner": "a"}},
         ),
         (
-            replace(RECORD, outcome={"summary": "x" * LARGEST_OUTCOME}),
+            replace(RECORD, outcome={"summary": "x" * MAX_OUTCOME}),
             None,
             "outcome",
             {"stop_reason": "max_rounds", "summary": "x" * 2000, "outcome": None},

@@ -17,7 +17,7 @@ from formats.critics import staged as staged_critique
 from moot.core.debate import Point, Record, Seat, SeatSettings, Status, Turn
 from moot.core.format import AnyFormat, Format
 from moot.core.script import Debate
-from moot.export.argdown import LONGEST_TEXT, LONGEST_TITLE, argdown
+from moot.export.argdown import MAX_TEXT, MAX_TITLE, argdown
 from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.formats.evaluation.format import EVALUATION
@@ -301,8 +301,8 @@ def test_titles_and_texts_are_cut_at_a_word_where_there_are_words() -> None:
     made = blocks(Point("a", "漢" * 1000, title="long " * 100), Point("b", "word " * 1000, title="字" * 100))
     assert made == "\n\n".join(
         [
-            f"<{' '.join(['long'] * 15)}…>: {'漢' * (LONGEST_TEXT - 1)}…",
-            f"<{'字' * (LONGEST_TITLE - 1)}…>: {' '.join(['word'] * 119)}…",
+            f"<{' '.join(['long'] * 15)}…>: {'漢' * (MAX_TEXT - 1)}…",
+            f"<{'字' * (MAX_TITLE - 1)}…>: {' '.join(['word'] * 119)}…",
         ]
     )
 

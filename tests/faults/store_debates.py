@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import orjson
 from pydantic import JsonValue, TypeAdapter
 
-from moot.core.debate import Record, Said, Turn
+from moot.core.debate import HumanReply, Record, Turn
 from moot.core.format import AnyFormat
 from moot.core.replay import next_steps
 from moot.formats import load
@@ -75,7 +75,7 @@ async def play(format: AnyFormat, how: Played) -> Kept:
 
     async def interfere(turn: Turn) -> None:
         if turn.position == 1 and how.remark:
-            await stage.store.say(ID, Said("guide", how.remark))
+            await stage.store.say(ID, HumanReply("guide", how.remark))
         if turn.position == 3 and how.concluding:
             await stage.store.ask_to_conclude(ID)
 

@@ -17,7 +17,7 @@ import pytest
 from model_server import ModelServer
 from moot.app import open_store
 from moot.core.debate import Status, Turn
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.runs.remote_run import ALONE
 from program import COMMAND, run
 from replies import answers
@@ -130,8 +130,8 @@ def _wait_for_a_line(file: Path) -> None:
         time.sleep(0.01)
 
 
-def load(url: str, debate_id: str) -> Stored:
-    async def loaded() -> Stored:
+def load(url: str, debate_id: str) -> StoredDebate:
+    async def loaded() -> StoredDebate:
         store = await open_store(url)
         try:
             return await store.load(debate_id)

@@ -8,7 +8,7 @@ import pytest
 from store_debates import FOLDER, asked, read
 
 from moot.core.format import AnyFormat
-from moot.core.replay import Cast
+from moot.core.replay import ScriptRun
 from moot.formats import built_in, load
 
 STORED = sorted(FOLDER.glob("*.json"))
@@ -24,7 +24,7 @@ def test_a_stored_debate_asks_for_the_same_next_step_wherever_it_was_left(path: 
 def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
     record, turns, _ = read(path)
     format = load()[record.format]
-    cast = Cast(format, format.open(record), turns)
+    cast = ScriptRun(format, format.open(record), turns)
     while cast.batch:
         cast.advance(cast.replayed())
     assert cast.outcome

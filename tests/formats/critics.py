@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from moot.core.debate import JsonObject, Status, Step, Turn
-from moot.core.engine import Reply, Voice
+from moot.core.engine import Reply, TurnWriter
 from moot.core.script import Debate
 from moot.errors import MootError
 from moot.formats.critique.final_answer import FinalAnswer
@@ -41,7 +41,7 @@ class Library:
         self.templates = templates
         self.asked: list[Step] = []
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         self.asked.append(step)
         if self.fault and step.variables["strict"]:
             raise self.fault

@@ -31,7 +31,7 @@ from moot.app import App
 from moot.core.debate import Status, Turn
 from moot.core.events import LimitReached, TurnChunk, TurnFinished
 from moot.core.prompts import Prompts
-from moot.core.replay import retold
+from moot.core.replay import turn_events
 from moot.errors import InvalidInput
 from moot.formats import by_name
 from moot.formats.critique.final_answer import FinalAnswer
@@ -364,7 +364,7 @@ async def test_readers_are_told_below_each_turn_what_code_found_in_it() -> None:
             "stayed open: issue 4 (major): It is *bold*.",
         ),
     ]
-    assert [event.notes for event in retold(await stage.record(), await stage.turns(), CRITIQUE)] == told
+    assert [event.notes for event in turn_events(await stage.record(), await stage.turns(), CRITIQUE)] == told
 
 
 @pytest.mark.parametrize(

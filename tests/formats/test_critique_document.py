@@ -17,7 +17,7 @@ import pytest
 from critics import ANSWER, PROPOSAL, REVIEW, TEMPLATES, TOPIC, Critics, Library, asked, critique, fine, issue, staged
 
 from moot.core.debate import Status
-from moot.core.engine import Ending
+from moot.core.engine import RunResult
 from moot.core.events import DebateFailed, DebateFinished, RoundStarted, TurnChunk, TurnFinished, TurnStarted
 from moot.core.trace import trace
 from moot.errors import ModelTimeout, NotFound, UnknownModel
@@ -298,7 +298,7 @@ async def test_a_model_that_is_too_slow_twice_ends_the_debate_with_an_error_that
     fault = ModelTimeout("scripted:model sent nothing for 120 s", partial="Suppose it")
     stage = staged(settings=ONE, faults={1: fault, 2: fault})
     ending = await stage.run()
-    assert ending == Ending(Status.FAILED, "failed", error="scripted:model sent nothing for 120 s")
+    assert ending == RunResult(Status.FAILED, "failed", error="scripted:model sent nothing for 120 s")
     assert failure(stage) == ("model_timeout", "scripted:model sent nothing for 120 s", 1)
     kept = [(failure.kind, failure.round, failure.partial) for failure in await stage.failures()]
     assert kept == [("proposal", 1, "Suppose it")] * 2

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from moot.core.debate import Issue, Said, Step, Turn
+from moot.core.debate import HumanReply, Issue, Step, Turn
 from moot.core.script import Debate
 from moot.formats.panel.decision import Decision, confidence, first_sentence, linked
 from moot.formats.panel.format import PANEL, PanelSettings
@@ -104,8 +104,8 @@ async def test_the_record_is_that_of_the_snapshot() -> None:
 
 
 async def test_the_record_of_a_rejected_decision_is_that_of_the_snapshot() -> None:
-    def person(step: Step) -> Said:
-        return Said("reject", "Too *slow* for us.") if step.kind == "approval" else Said("continue")
+    def person(step: Step) -> HumanReply:
+        return HumanReply("reject", "Too *slow* for us.") if step.kind == "approval" else HumanReply("continue")
 
     stage, outcome = await finished(settings={"max_rounds": 2}, person=person)
     assert (outcome.approved, outcome.remark, outcome.is_approved()) == (False, "Too *slow* for us.", False)
@@ -361,7 +361,7 @@ async def test_nothing_that_is_made_of_such_text_breaks_it_either(parts: list[st
 
 async def test_a_person_s_reason_cannot_break_the_record() -> None:
     stage, outcome = await finished(
-        settings={"max_rounds": 1}, person=lambda step: Said("reject", "No!\n\n## Recommendation\n\n<b>Yes</b>")
+        settings={"max_rounds": 1}, person=lambda step: HumanReply("reject", "No!\n\n## Recommendation\n\n<b>Yes</b>")
     )
     document = await document_of(stage, outcome)
     assert headings(document, 2) == SECTIONS

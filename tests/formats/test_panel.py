@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.debate import Said, Status, Step, Usage
-from moot.core.engine import Reply, Voice
+from moot.core.debate import HumanReply, Status, Step, Usage
+from moot.core.engine import Reply, TurnWriter
 from moot.core.events import LimitReached, TurnFinished, Waiting
 from moot.core.script import Debate
 from moot.errors import InvalidInput
@@ -98,7 +98,7 @@ async def test_a_vague_question_is_asked_back_and_the_answer_reaches_every_later
         1800,
     )
     assert len(stage.model.requests) == 1
-    await stage.store.say(stage.new.id, Said("answer", "Of user sessions", 1))
+    await stage.store.say(stage.new.id, HumanReply("answer", "Of user sessions", 1))
     await stage.run()
     assert await stage.order() == [*BEGINNING, (HUMAN, "answer", None), *round_of(1), *SYNTHESIS]
     told = '<turn by="the person who asked">\nOf user sessions\n</turn>'
@@ -283,8 +283,8 @@ def as_text(request: Request) -> str:
 
 
 async def test_the_requests_of_a_panel_are_those_of_the_snapshot() -> None:
-    def guiding(step: Step) -> Said:
-        return Said("guide", "We are three.") if step.kind == "guidance" else Said("approve")
+    def guiding(step: Step) -> HumanReply:
+        return HumanReply("guide", "We are three.") if step.kind == "guidance" else HumanReply("approve")
 
     said = {"opening": lambda call: f"Opening of {call.name}.", "rebuttal": "No."}
     first = {**GOES_ON, "decision": "clarify", "clarification": "How many users?"}
@@ -614,7 +614,7 @@ async def test_sources_too_long_for_everyone_are_read_in_passages_found_anew_for
 
 async def test_a_library_that_fails_leaves_the_debaters_without_passages_and_the_record_says_so() -> None:
     class Closed:
-        async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+        async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
             return Reply("The library is closed.", {"passages": []}, marks=("without:passages",))
 
     long = {"name": "manual", "text": "More of it. " * (WHOLE_SOURCES // 10)}

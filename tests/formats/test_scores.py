@@ -20,7 +20,7 @@ from moot.formats.evaluation.scorecard import (
     ranking,
     signed,
 )
-from moot.formats.evaluation.scores import CERTAINTY, MOST, Verdict, adjust, adjust_all, change, overall
+from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, Verdict, adjust, adjust_all, change, overall
 from moot.formats.evaluation.settings import Level
 
 points = st.floats(0, 10)
@@ -55,7 +55,7 @@ def test_an_adjusted_score_stays_on_the_scale_and_within_what_one_topic_may_move
 ) -> None:
     after = adjust(verdict, score)
     assert 0 <= after <= 10
-    assert abs(after - score) <= MOST + 1e-9
+    assert abs(after - score) <= MAX_CHANGE + 1e-9
 
 
 @given(verdicts, points)

@@ -15,7 +15,7 @@ import pytest
 
 from model_server import PATIENCE, ModelServer
 from moot.app import open_store
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from replies import answers
 
 ROOT = Path(__file__).parent.parent.parent
@@ -54,8 +54,8 @@ def killed_at_its_question() -> str:
     raise AssertionError("the agent never asked")
 
 
-def load(debate_id: str) -> Stored:
-    async def loaded() -> Stored:
+def load(debate_id: str) -> StoredDebate:
+    async def loaded() -> StoredDebate:
         store = await open_store(os.environ["MOOT_DATABASE_URL"])
         try:
             return await store.load(debate_id)

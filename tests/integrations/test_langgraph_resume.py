@@ -32,7 +32,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from moot.core.debate import Record, Status
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import Busy, DebateEnded, Refused
 from moot.integrations.langgraph import debate_graph
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
@@ -245,7 +245,7 @@ class Taken(MemoryStore):
         super().__init__()
         self.refused = asyncio.Event()
 
-    async def take(self, *about: Any, **more: Any) -> Stored:
+    async def take(self, *about: Any, **more: Any) -> StoredDebate:
         try:
             return await super().take(*about, **more)
         except Busy:

@@ -29,7 +29,7 @@ from mcp_types import ElicitResult
 
 from moot.errors import WrongKey
 from moot.integrations.mcp.views import QUOTES
-from moot.integrations.mcp.waiting import MOST_QUESTIONS
+from moot.integrations.mcp.waiting import MAX_QUESTIONS
 from moot.testing import ScriptedModel, scripted_app
 
 PANEL: dict[str, Any] = {"format": "panel", "topic": TOPIC, "settings": {"max_rounds": 2}}
@@ -178,11 +178,11 @@ async def test_a_vague_question_asks_its_person_for_words(mode: str) -> None:
 
 
 async def test_a_client_is_not_asked_more_often_than_it_calls_again() -> None:
-    person = Person(*[says("continue")] * MOST_QUESTIONS)
+    person = Person(*[says("continue")] * MAX_QUESTIONS)
     async with talking(person=person, mode="2026-07-28") as client:
         settings = {"max_rounds": 20, "max_total_output_tokens": 1_000_000, "max_runtime_seconds": 1e6}
         report = await use(client, "start_debate", format="panel", topic=TOPIC, settings=settings, wait=True)
-    assert (len(person.asked), report["question"]["round"]) == (MOST_QUESTIONS, MOST_QUESTIONS + 1)
+    assert (len(person.asked), report["question"]["round"]) == (MAX_QUESTIONS, MAX_QUESTIONS + 1)
 
 
 async def test_what_models_wrote_cannot_steer_the_terminal_of_the_person_who_is_asked() -> None:

@@ -14,7 +14,7 @@ STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-E
 
 
 @dataclass
-class Wire:
+class StreamFormat:
     """The server's end of one connection."""
 
     reader: asyncio.StreamReader
@@ -25,7 +25,7 @@ class Wire:
         await self.writer.drain()
 
 
-Answer = Callable[[Wire], Awaitable[None]]
+Answer = Callable[[StreamFormat], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class BadServer:
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)
-        self._wires: list[Wire] = []
+        self._wires: list[StreamFormat] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.requests: list[Received] = []
         self.hung_up = asyncio.Event()
@@ -62,10 +62,10 @@ class BadServer:
         await asyncio.gather(*self._tasks)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._wires.append(Wire(reader, writer))
+        self._wires.append(StreamFormat(reader, writer))
         self._tasks.append(asyncio.create_task(self._serve(self._wires[-1])))
 
-    async def _serve(self, wire: Wire) -> None:
+    async def _serve(self, wire: StreamFormat) -> None:
         try:
             while not wire.writer.is_closing():
                 self.requests.append(await _receive(wire.reader))
@@ -87,7 +87,7 @@ async def _receive(reader: asyncio.StreamReader) -> Received:
 def sends(*parts: bytes) -> Answer:
     """Send the parts, each in a write of its own, and keep the connection."""
 
-    async def answer(wire: Wire) -> None:
+    async def answer(wire: StreamFormat) -> None:
         for part in parts:
             await wire.send(part)
 
@@ -97,7 +97,7 @@ def sends(*parts: bytes) -> Answer:
 def hangs_after(*parts: bytes) -> Answer:
     """Send the parts, then nothing until the client hangs up."""
 
-    async def answer(wire: Wire) -> None:
+    async def answer(wire: StreamFormat) -> None:
         await sends(*parts)(wire)
         await wire.reader.read()
         wire.writer.close()
@@ -106,7 +106,7 @@ def hangs_after(*parts: bytes) -> Answer:
 
 
 def closes_after(*parts: bytes) -> Answer:
-    async def answer(wire: Wire) -> None:
+    async def answer(wire: StreamFormat) -> None:
         await sends(*parts)(wire)
         wire.writer.close()
 
@@ -116,7 +116,7 @@ def closes_after(*parts: bytes) -> Answer:
 def resets_after(*parts: bytes, when: asyncio.Event) -> Answer:
     """Send the parts, then RST once they have been read, as a RST discards what has not."""
 
-    async def answer(wire: Wire) -> None:
+    async def answer(wire: StreamFormat) -> None:
         await sends(*parts)(wire)
         await when.wait()
         wire.writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))

@@ -15,7 +15,7 @@ from badserver import (
     USAGE,
     Answer,
     BadServer,
-    Wire,
+    StreamFormat,
     closes_after,
     event,
     framed,
@@ -231,7 +231,7 @@ async def test_a_parameter_refused_again_and_again_is_a_refusal(session: aiohttp
 
 
 async def test_a_kept_connection_that_the_server_dropped_is_replaced(session: aiohttp.ClientSession) -> None:
-    async def drops(wire: Wire) -> None:
+    async def drops(wire: StreamFormat) -> None:
         wire.writer.close()
 
     async with BadServer(sends(said("Hello")), drops, sends(said("Hello"))) as server:

@@ -16,7 +16,7 @@ from badserver import (
     USAGE,
     Answer,
     BadServer,
-    Wire,
+    StreamFormat,
     closes_after,
     event,
     framed,
@@ -193,7 +193,7 @@ async def test_silence_between_tokens_is_a_timeout_with_the_text_so_far(session:
 
 
 async def test_a_reply_that_takes_too_long_in_all_is_a_timeout(session: aiohttp.ClientSession) -> None:
-    async def drip(wire: Wire) -> None:
+    async def drip(wire: StreamFormat) -> None:
         await wire.send(STREAM_HEAD)
         while not wire.writer.is_closing():
             await wire.send(framed(event("x")))
@@ -205,7 +205,7 @@ async def test_a_reply_that_takes_too_long_in_all_is_a_timeout(session: aiohttp.
 
 
 async def test_tokens_that_keep_coming_hold_off_the_timeout(session: aiohttp.ClientSession) -> None:
-    async def slow(wire: Wire) -> None:
+    async def slow(wire: StreamFormat) -> None:
         await wire.send(STREAM_HEAD)
         for letter in "Hello":
             await wire.send(framed(event(letter)))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 import pytest
-from badserver import BadServer, Wire, said, whole
+from badserver import BadServer, StreamFormat, said, whole
 from calls import HELLO, REQUEST, client_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -349,7 +349,7 @@ class Limited:
     refused: int = 0
     starts: list[float] = field(default_factory=list)
 
-    async def __call__(self, wire: Wire) -> None:
+    async def __call__(self, wire: StreamFormat) -> None:
         if self.busy >= self.at_once or sum(now() - start < 1 for start in self.starts) >= self.per_second:
             self.refused += 1
             refusal = {"error": {"message": "slow down"}}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.llm import ollama, openai_api
-from moot.llm.stream import Reply, Wire
+from moot.llm.stream import Reply, StreamFormat
 
 DIALECTS = [
     pytest.param(openai_api.WIRE, event, event("", "stop"), id="openai"),
@@ -20,7 +20,7 @@ DIALECTS = [
 THOUGHT = "<think>\nIs a < b? </thin king>\n</think>\n\nYes, <think>ing of it."
 
 
-def heard(wire: Wire, *chunks: bytes) -> tuple[str, str, str]:
+def heard(wire: StreamFormat, *chunks: bytes) -> tuple[str, str, str]:
     """What listeners heard, the reply's text and its reasoning."""
     reply = Reply("acme", 1000, wire)
     said = [reply.feed(chunk) for chunk in chunks]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
 from moot.errors import InvalidInput, NotFound
-from moot.retrieval.sources import LARGEST_FILE, LONGEST_TEXT, read, read_all
+from moot.retrieval.sources import MAX_FILE, MAX_TEXT, read, read_all
 from moot.trust.quotes import Source, check
 
 TEXT = "Größe zählt – “nicht”.\n"
@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a program": (lambda path: path.write_bytes(b"\x7fELF\0\0"), "is no text; give plain text, markdown or PDF"),
     "half of UTF-16": (lambda path: path.write_bytes(b"\xff\xfea"), "is no text; give plain text, markdown or PDF"),
     "too large": (
-        lambda path: path.write_bytes(b"a" * (LARGEST_FILE + 1)),
+        lambda path: path.write_bytes(b"a" * (MAX_FILE + 1)),
         "is larger than 20 MB; give the part that matters",
     ),
     "a scan": (
@@ -168,10 +168,10 @@ def test_a_file_s_name_becomes_a_name_that_no_prompt_stumbles_over(tmp_path: Pat
 
 def test_all_sources_together_have_a_limit(tmp_path: Path) -> None:
     half, rest = tmp_path / "half.txt", tmp_path / "rest.txt"
-    half.write_text("a" * (LONGEST_TEXT // 2))
-    rest.write_text("b" * (LONGEST_TEXT // 2))
-    assert [len(source.text) for source in read_all([half, rest])] == [LONGEST_TEXT // 2] * 2
-    rest.write_text("b" * (LONGEST_TEXT // 2 + 1))
+    half.write_text("a" * (MAX_TEXT // 2))
+    rest.write_text("b" * (MAX_TEXT // 2))
+    assert [len(source.text) for source in read_all([half, rest])] == [MAX_TEXT // 2] * 2
+    rest.write_text("b" * (MAX_TEXT // 2 + 1))
     with pytest.raises(InvalidInput) as refused:
         read_all([half, rest])
     assert str(refused.value) == f"the sources up to {rest} are over 2,000,000 characters; give fewer or shorter ones"

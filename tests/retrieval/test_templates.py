@@ -7,7 +7,7 @@ import pytest
 
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.retrieval.retriever import Document
-from moot.retrieval.templates import BUILT_IN, LONGEST, Template, add, collection, documents, read, remove
+from moot.retrieval.templates import BUILT_IN, MAX_BYTES, Template, add, collection, documents, read, remove
 
 OWN = """---
 title: Rubber duck
@@ -82,7 +82,7 @@ def test_only_title_when_and_steps_are_needed(tmp_path: Path) -> None:
         (OWN.replace("## Steps", "## Moves"), ": steps: Tuple should have at least 1 item after validation, not 0"),
         (OWN.replace("stuck\n", f"{'very ' * 300}stuck\n"), ": when: String should have at most 1000 characters"),
         (b"---\ntitle: \xff", " is not UTF-8 at byte 11; save it as UTF-8"),
-        (OWN + "x" * LONGEST, f" is longer than {LONGEST} bytes; a template should fit on a page"),
+        (OWN + "x" * MAX_BYTES, f" is longer than {MAX_BYTES} bytes; a template should fit on a page"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str | bytes, problem: str) -> None:

@@ -11,7 +11,7 @@ from at_work import PATIENCE, created, duel_app
 
 from moot.app import App
 from moot.core.debate import Record, Status, Turn
-from moot.core.engine import Control, Ending
+from moot.core.engine import Control, RunResult
 from moot.core.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
 from moot.errors import StoreError, WrongKey
 from moot.runs.embedded import EmbeddedQueue
@@ -118,7 +118,7 @@ class Offline(MemoryStore):
         self._check()
         return await super().append(debate_id, turn)
 
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None:
         self._check()
         await super().end(debate_id, run, ending)
 

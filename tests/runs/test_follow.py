@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from moot.app import App
 from moot.core.debate import Status
 from moot.core.events import DebateFinished, DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import NotFound, StoreError
 from moot.runs.follow import follow
 from moot.runs.live import Live
@@ -28,7 +28,7 @@ from stage import Panelists
 class Way:
     """A run that is told event by event: some get lost, and what is stored is seen as far as the run has come."""
 
-    def __init__(self, stored: Stored, events: list[Event], lost: Callable[[int], bool], late: int = 0) -> None:
+    def __init__(self, stored: StoredDebate, events: list[Event], lost: Callable[[int], bool], late: int = 0) -> None:
         self._stored = stored
         self._events = deque(enumerate(events))
         self._lost = lost
@@ -41,11 +41,11 @@ class Way:
         self.asked = 0
         self.formats: Any = None
 
-    async def load(self, debate_id: str) -> Stored:
+    async def load(self, debate_id: str) -> StoredDebate:
         if self._ended:
             return self._stored
         running = replace(self._stored.record, status=Status.RUNNING, outcome=None, finished_at=None)
-        return Stored(running, self._stored.turns[: self._turns])
+        return StoredDebate(running, self._stored.turns[: self._turns])
 
     async def ask(self) -> bool:
         """The answer comes some events later."""
@@ -79,7 +79,7 @@ async def follow_on(way: Way, app: App, after: int = 0) -> list[Event]:
     return [event async for event in follow(road, road.formats, way._stored.record.id, road, after, ask=way.ask)]
 
 
-async def panel() -> tuple[App, Stored, list[Event]]:
+async def panel() -> tuple[App, StoredDebate, list[Event]]:
     """A finished panel, in which two speak at once, and the events it was told with."""
     app = app_with(ScriptedModel(Panelists(), pace=lambda: asyncio.sleep(0)))
     debate_id = (await app.create("panel", "Redis?", {"max_rounds": 1, "checkpoints": False})).id
@@ -152,7 +152,7 @@ class Away(Way):
         super().__init__(*arguments)
         self._away = 5
 
-    async def load(self, debate_id: str) -> Stored:
+    async def load(self, debate_id: str) -> StoredDebate:
         if self._away:
             self._away -= 1
             raise StoreError("the database is away")

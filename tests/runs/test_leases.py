@@ -10,7 +10,7 @@ import pytest
 
 from moot.app import App, open_store
 from moot.core.debate import Status
-from moot.core.engine import Ending
+from moot.core.engine import RunResult
 from moot.errors import Busy
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
@@ -50,9 +50,9 @@ async def test_of_fifty_runs_at_once_one_plays_and_the_others_are_told_it_is_bus
     record = await app.create("duel", "Cats?")
     runs = [app.run(record.id, lambda event: None) for _ in range(50)]
     results = await asyncio.gather(*runs, return_exceptions=True)
-    endings = [result for result in results if isinstance(result, Ending)]
+    endings = [result for result in results if isinstance(result, RunResult)]
     assert [ending.status for ending in endings] == [Status.FINISHED]
-    assert [type(result) for result in results if not isinstance(result, Ending)] == [Busy] * 49
+    assert [type(result) for result in results if not isinstance(result, RunResult)] == [Busy] * 49
     assert [turn.position for turn in (await app.load(record.id)).turns] == list(range(11))
 
 
@@ -93,5 +93,5 @@ async def test_a_debate_that_was_asked_to_stop_stops_after_the_turn_and_keeps_it
     await pause.reached.wait()
     assert (await app.stop(record.id)).status == Status.STOPPING
     pause.go_on.set()
-    assert await running == Ending(Status.STOPPED, "stopped")
+    assert await running == RunResult(Status.STOPPED, "stopped")
     assert len((await app.load(record.id)).turns) == 1

@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 
 from moot.core.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStarted
 from moot.runs.live import Heard
-from moot.runs.notify import EVENTS, Ear, Teller, messages
+from moot.runs.notify import EVENTS, Listener, Publisher, messages
 from moot.runs.workers import PostgresQueue
 from moot.store.postgres import Server
 from moot.store.sql_store import SqlStore
@@ -51,7 +51,7 @@ def chunk(text: str, offset: int = 0, id: int = 2, position: int = 0) -> TurnChu
     return TurnChunk(id, "DEB-1", AT, "debater_a", "argument", 1, position, offset, text)
 
 
-def heard_by(ear: Ear, told: list[Event | str], lose: Callable[[int], bool] = lambda number: False) -> list[Any]:
+def heard_by(ear: Listener, told: list[Event | str], lose: Callable[[int], bool] = lambda number: False) -> list[Any]:
     """What somebody who follows DEB-1 is told, when some messages get lost."""
     hear: Callable[[str], None] = ear._callbacks[EVENTS]
     with ear.listening("DEB-1") as heard:
@@ -87,14 +87,14 @@ def test_no_message_is_too_long_for_postgres(told: list[Event | str]) -> None:
 
 @given(st.lists(chunks.filter(lambda event: event.text), max_size=20))
 def test_any_text_is_heard_as_it_was_told(told: list[Event | str]) -> None:
-    assert heard_by(Ear(NOWHERE), told) == told
+    assert heard_by(Listener(NOWHERE), told) == told
 
 
 def test_many_little_things_make_one_message_and_what_nobody_follows_is_passed_over() -> None:
     told: list[Event | str] = [started(), chunk("One "), "DEB-1", "DEB-2", replace(chunk("Two"), debate="DEB-2")]
     (message,) = messages(iter(told))
     assert len(message.split("\n")) == 5
-    assert heard_by(Ear(NOWHERE), told) == [started(), chunk("One "), None]
+    assert heard_by(Listener(NOWHERE), told) == [started(), chunk("One "), None]
 
 
 def test_what_is_too_long_and_no_text_is_left_to_the_store() -> None:
@@ -102,7 +102,7 @@ def test_what_is_too_long_and_no_text_is_left_to_the_store() -> None:
 
 
 def test_a_message_of_a_newer_moot_is_passed_over() -> None:
-    ear = Ear(NOWHERE)
+    ear = Listener(NOWHERE)
     with ear.listening("DEB-1") as heard:
         for line in ('DEB-1 {"type": "song"}', "DEB-1 not json", 'DEB-1 {"type": "turn_chunk"}', "", "DEB-1"):
             ear._callbacks[EVENTS](line)
@@ -115,7 +115,7 @@ LONG = "".join(f"word{number} " for number in range(5000))
 @given(st.sets(st.integers(0, 10)))
 def test_of_a_long_text_with_lost_parts_nothing_is_heard_in_a_wrong_place(lost: set[int]) -> None:
     told: list[Event | str] = [started(), chunk(LONG, 0, 2), chunk("the end", len(LONG), 3)]
-    for event in heard_by(Ear(NOWHERE), told, lost.__contains__):
+    for event in heard_by(Listener(NOWHERE), told, lost.__contains__):
         if isinstance(event, TurnChunk):
             assert (LONG + "the end")[event.offset : event.offset + len(event.text)] == event.text
 
@@ -151,7 +151,7 @@ async def wiretap(server: Server) -> AsyncIterator[Wiretap]:
 
 
 async def test_little_pieces_are_told_together_in_order_under_their_last_id(server: Server) -> None:
-    teller = Teller(server)
+    teller = Publisher(server)
     told: list[Event] = [
         RoundStarted(1, "DEB-1", AT, 1),
         started(0, 2),
@@ -166,26 +166,26 @@ async def test_little_pieces_are_told_together_in_order_under_their_last_id(serv
         for event in told:
             teller.emit(event)
         message = await tap.next()
-    ear = Ear(server)
+    ear = Listener(server)
     with ear.listening("DEB-1") as heard:
         ear._callbacks[EVENTS](message)
         assert _all(heard) == [*told[:3], chunk("Uno dos ", 0, 7, position=1), chunk("One two three", 0, 8, position=0)]
 
 
 async def test_what_a_turn_said_before_it_began_anew_is_not_joined_to_what_it_says_then(server: Server) -> None:
-    teller, again = Teller(server), replace(started(0, 3), attempt=2)
+    teller, again = Publisher(server), replace(started(0, 3), attempt=2)
     async with wiretap(server) as tap:
         for event in (started(0, 1), chunk("Wrong", 0, 2), again, chunk("Right", 0, 4)):
             teller.emit(event)
         message = await tap.next()
-    ear = Ear(server)
+    ear = Listener(server)
     with ear.listening("DEB-1") as heard:
         ear._callbacks[EVENTS](message)
         assert _all(heard) == [started(0, 1), chunk("Wrong", 0, 2), again, chunk("Right", 0, 4)]
 
 
 async def test_the_text_so_far_is_told_again_to_who_asks(server: Server) -> None:
-    teller = Teller(server)
+    teller = Publisher(server)
     async with wiretap(server) as tap:
         for event in (started(0, 1), chunk("One ", 0, 2)):
             teller.emit(event)
@@ -197,7 +197,7 @@ async def test_the_text_so_far_is_told_again_to_who_asks(server: Server) -> None
         teller.tell_again("DEB-2")
         teller.tell_to_look("DEB-1")
         assert await tap.next() == "DEB-1"
-    ear = Ear(server)
+    ear = Listener(server)
     with ear.listening("DEB-1") as heard:
         ear._callbacks[EVENTS](message)
         assert _all(heard) == [started(0, 1), chunk("One two ", 0, 3)]
@@ -222,7 +222,7 @@ class Flaky:
 
 async def test_what_could_not_be_told_is_looked_up_before_anything_else_is_heard(server: Server) -> None:
     flaky: Any = Flaky(server)
-    teller = Teller(flaky)
+    teller = Publisher(flaky)
     async with wiretap(server) as tap:
         teller.emit(started(0, 1))
         teller.emit(replace(started(0, 1), debate="DEB-2"))
@@ -304,7 +304,7 @@ async def test_a_reader_whose_connection_is_killed_misses_nothing(
 class Deaf:
     """An ear to which some messages do not get through."""
 
-    def __init__(self, ear: Ear) -> None:
+    def __init__(self, ear: Listener) -> None:
         self._hear: Callable[[str], None] = ear._callbacks[EVENTS]
         self.losing = False
         self.lost = asyncio.Event()

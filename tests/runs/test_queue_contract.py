@@ -24,8 +24,8 @@ from at_work import (
 )
 
 from moot.app import App
-from moot.core.debate import Said, Status
-from moot.core.engine import Ending
+from moot.core.debate import HumanReply, Status
+from moot.core.engine import RunResult
 from moot.core.events import DebateFinished, TurnFinished, TurnStarted, Waiting
 from moot.errors import NotFound, WrongStatus
 from moot.runs.queue import Load, Queue
@@ -161,11 +161,11 @@ async def test_a_debate_that_waits_holds_nothing_and_goes_on_when_it_is_answered
 class Quick:
     """A store on which the person has answered just before the run begins to wait."""
 
-    def __init__(self, store: Store, said: Said) -> None:
+    def __init__(self, store: Store, said: HumanReply) -> None:
         self._store = store
         self._said = said
 
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None:
         if ending.status is Status.WAITING:
             turns = (await self._store.load(debate_id)).turns
             await self._store.say(debate_id, replace(self._said, position=len(turns)))
@@ -176,7 +176,7 @@ class Quick:
 
 
 async def test_an_answer_that_comes_while_the_debate_is_about_to_wait_is_heard(store: Store) -> None:
-    quick: Any = Quick(store, Said("approve"))
+    quick: Any = Quick(store, HumanReply("approve"))
     app = panel_app(quick)
     async with working(app) as queue:
         debate_id = (await app.create("panel", "Redis?", {"max_rounds": 1})).id

@@ -16,7 +16,7 @@ import pytest
 from in_process import moot
 from model_server import PATIENCE, ModelServer
 from moot.core.debate import Status
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.runs.remote_run import ALONE
 from moot.store.postgres import open_postgres
 from moot.store.store import Worker
@@ -53,8 +53,8 @@ def until_logged(process: subprocess.Popen[str], words: str) -> None:
     assert any(words in line for line in process.stderr), f"it ended without {words!r}"
 
 
-def load(url: str, debate_id: str) -> Stored:
-    async def loaded() -> Stored:
+def load(url: str, debate_id: str) -> StoredDebate:
+    async def loaded() -> StoredDebate:
         store = await open_postgres(url)
         stored = await store.load(debate_id)
         await store.close()

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.debate import Failure, Record, Turn
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import MootError, RateLimited, ReplyCut, ServerFault, StoreError, Unreachable, WrongKey
-from moot.runs.retries import LONGEST_SECONDS, TAKEN_OVER, Retries, attempts, first_missing
+from moot.runs.retries import MAX_SECONDS, TAKEN_OVER, Retries, attempts, first_missing
 
 DOWN = Unreachable("nobody is there")
 
 
-def stored(turns: list[int], failures: list[tuple[int, int]], tries_from: int = 0) -> Stored:
+def stored(turns: list[int], failures: list[tuple[int, int]], tries_from: int = 0) -> StoredDebate:
     """Turns at these positions, and failures as (position, run)."""
     record = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0, tries_from=tries_from)
-    return Stored(
+    return StoredDebate(
         record,
         tuple(Turn(position, "debater_a", "argument", 1, "So.") for position in turns),
         tuple(Failure(position, "moot", "run", None, "", TAKEN_OVER, "lost", 0.0, run) for position, run in failures),
@@ -77,4 +77,4 @@ def test_a_retry_is_never_later_than_the_longest_wait_nor_one_too_many(
     for error in (DOWN, ReplyCut("half"), ServerFault("500")):
         due = Retries(most, seconds, before).due_in(error, advanced)
         assert (due is None) == (most == 0 or (before >= most and not advanced))
-        assert due is None or min(seconds, LONGEST_SECONDS) <= due <= LONGEST_SECONDS
+        assert due is None or min(seconds, MAX_SECONDS) <= due <= MAX_SECONDS

@@ -25,10 +25,10 @@ from at_work import (
 )
 
 from moot.app import App
-from moot.core.debate import Failure, Said, Status, Turn
-from moot.core.engine import Ending
+from moot.core.debate import Failure, HumanReply, Status, Turn
+from moot.core.engine import RunResult
 from moot.core.events import DebateFailed, DebateStopped
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import ModelError
 from moot.runs.process import this_process
 from moot.runs.queue import Load, Queue
@@ -242,7 +242,7 @@ async def test_who_resumes_a_debate_that_was_given_up_has_its_attempts_counted_a
 # What the dead leave
 
 
-def lost(stored: Stored) -> list[Failure]:
+def lost(stored: StoredDebate) -> list[Failure]:
     return [failure for failure in stored.failures if failure.code == "taken_over"]
 
 
@@ -337,7 +337,7 @@ class Held:
         self._store = store
         self.reached = asyncio.Event()
 
-    async def take(self, *arguments: Any, **more: Any) -> Stored:
+    async def take(self, *arguments: Any, **more: Any) -> StoredDebate:
         self.reached.set()
         await asyncio.Event().wait()
         return await self._store.take(*arguments, **more)
@@ -443,11 +443,11 @@ async def test_the_time_for_one_question_does_not_end_the_next(store: SqlStore, 
     app = duel_app(store)
     (debate_id,) = await created(app, 1)
     await store.take(debate_id, ELSEWHERE, 30)
-    await store.end(debate_id, 1, Ending(Status.WAITING, due_in=0.0))
-    await store.say(debate_id, Said("continue", "", 0))
+    await store.end(debate_id, 1, RunResult(Status.WAITING, due_in=0.0))
+    await store.say(debate_id, HumanReply("continue", "", 0))
     await store.take(debate_id, ELSEWHERE, 30)
     await store.append(debate_id, Turn(0, "human", "checkpoint", 1, "", run=2))
-    await store.end(debate_id, 2, Ending(Status.WAITING, due_in=1000.0))
+    await store.end(debate_id, 2, RunResult(Status.WAITING, due_in=1000.0))
     async with working(app):
         await until(session, "SELECT count(*) = 1 FROM moot_pgqueuer")
     assert await status(app, debate_id) is Status.WAITING

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from moot.core.debate import Failure, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
-from moot.core.engine import Control, Ending
-from moot.core.stored import Stored
+from moot.core.debate import Failure, HumanReply, Rating, Record, SeatSettings, Status, Turn, Usage, Workflow
+from moot.core.engine import Control, RunResult
+from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.store.store import Store
 
@@ -51,7 +51,7 @@ async def taken(store: Store, lease_seconds: float = 30) -> Record:
 
 async def ended(store: Store, status: Status) -> Record:
     await taken(store)
-    await store.end("DEB-1", 1, Ending(status, "why"))
+    await store.end("DEB-1", 1, RunResult(status, "why"))
     return (await store.load("DEB-1")).record
 
 
@@ -73,7 +73,7 @@ async def test_a_new_debate_is_loaded_as_it_was_created(store: Store) -> None:
 
     assert created == replace(NEW, created_at=created.created_at)
     assert created.created_at > 1_700_000_000
-    assert await store.load("DEB-1") == Stored(created, (), ())
+    assert await store.load("DEB-1") == StoredDebate(created, (), ())
 
 
 async def test_a_new_debate_may_be_queued(store: Store) -> None:
@@ -86,7 +86,7 @@ async def test_an_id_is_given_only_once(store: Store) -> None:
     with pytest.raises(StoreError, match="there is already a debate DEB-1; create it under another id"):
         await store.create(replace(NEW, topic="another"))
 
-    assert await store.load("DEB-1") == Stored(created, (), ())
+    assert await store.load("DEB-1") == StoredDebate(created, (), ())
 
 
 async def test_an_unknown_debate_is_not_found(store: Store) -> None:
@@ -96,7 +96,7 @@ async def test_an_unknown_debate_is_not_found(store: Store) -> None:
         store.ask_to_stop("x"),
         store.ask_to_conclude("x"),
         store.pause("x"),
-        store.say("x", Said("guide", "Hello")),
+        store.say("x", HumanReply("guide", "Hello")),
         store.rate("x", Rating(5)),
         store.add_workflow("x", WORKFLOW),
     )
@@ -130,7 +130,7 @@ async def test_turns_come_back_whole_and_by_position(store: Store) -> None:
     assert await store.append("DEB-1", plain) == Control()
     assert await store.append("DEB-1", TURN) == Control()
 
-    assert await store.load("DEB-1") == Stored(record, (TURN, plain), ())
+    assert await store.load("DEB-1") == StoredDebate(record, (TURN, plain), ())
 
 
 async def test_a_long_turn_comes_back_whole(store: Store) -> None:
@@ -148,7 +148,7 @@ async def test_failures_come_back_by_time(store: Store) -> None:
     for failure in (later, again, FAILURE):
         await store.add_failure("DEB-1", failure)
 
-    assert await store.load("DEB-1") == Stored(record, (), (FAILURE, later, again))
+    assert await store.load("DEB-1") == StoredDebate(record, (), (FAILURE, later, again))
 
 
 async def test_a_position_is_filled_only_once(store: Store) -> None:
@@ -165,7 +165,7 @@ async def test_a_turn_whose_answer_got_lost_on_the_way_is_stored_once_however_of
     await taken(store)
     assert await store.append("DEB-1", TURN) == Control()
     await store.ask_to_conclude("DEB-1")
-    await store.say("DEB-1", Said("guide", "Go on"))
+    await store.say("DEB-1", HumanReply("guide", "Go on"))
 
     assert await store.append("DEB-1", TURN) == Control(concluding=True, remarks=1)
     await store.ask_to_stop("DEB-1")
@@ -212,9 +212,9 @@ async def test_nothing_is_added_once_a_debate_has_ended(store: Store, status: St
         with pytest.raises(Fenced, match=f"run 1 of DEB-1 may not write any more: the debate is {status}"):
             await call
     with pytest.raises(Fenced, match=f"the debate is {status}"):
-        await store.end("DEB-1", 1, Ending(Status.FAILED, "failed"))
+        await store.end("DEB-1", 1, RunResult(Status.FAILED, "failed"))
 
-    assert await store.load("DEB-1") == Stored(record, (), ())
+    assert await store.load("DEB-1") == StoredDebate(record, (), ())
 
 
 async def test_a_turn_of_an_unknown_debate_is_fenced(store: Store) -> None:
@@ -234,7 +234,7 @@ async def test_a_run_owns_the_debate_it_takes(store: Store) -> None:
     assert lease_until is not None
     assert created.created_at + 30 <= lease_until <= created.created_at + 35
     running = replace(created, status=Status.RUNNING, run=1, owner="ann", lease_until=lease_until)
-    assert stored == Stored(running, (), ())
+    assert stored == StoredDebate(running, (), ())
     assert await store.load("DEB-1") == stored
 
 
@@ -262,13 +262,13 @@ async def test_a_debate_that_is_not_finished_is_taken_again_with_its_turns(store
     await store.append("DEB-1", TURN)
     await store.add_failure("DEB-1", FAILURE)
     await store.ask_to_conclude("DEB-1")
-    await store.end("DEB-1", 1, Ending(status, "why", error="what"))
+    await store.end("DEB-1", 1, RunResult(status, "why", error="what"))
 
     stored = await store.take("DEB-1", "bob", 30)
 
     lease_until = stored.record.lease_until
     record = replace(created, run=2, owner="bob", lease_until=lease_until, concluding=True)
-    assert stored == Stored(record, (TURN,), (FAILURE,))
+    assert stored == StoredDebate(record, (TURN,), (FAILURE,))
 
 
 async def test_a_heartbeat_prolongs_the_lease(store: Store) -> None:
@@ -291,7 +291,7 @@ async def test_a_run_that_was_frozen_past_its_lease_writes_nothing(store: Store)
         store.append("DEB-1", replace(TURN, position=1)),
         store.add_failure("DEB-1", FAILURE),
         store.heartbeat("DEB-1", 1, 30),
-        store.end("DEB-1", 1, Ending(Status.FINISHED, "completed", {"winner": "a"})),
+        store.end("DEB-1", 1, RunResult(Status.FINISHED, "completed", {"winner": "a"})),
     )
     for call in late:
         with pytest.raises(Fenced, match="run 1 of DEB-1 may not write any more: run 2 has taken over"):
@@ -314,7 +314,7 @@ async def test_a_late_run_goes_on_when_nobody_has_taken_over(store: Store) -> No
 async def test_an_ending_is_stored_and_the_debate_let_go(store: Store, status: Status) -> None:
     record = await taken(store)
 
-    await store.end("DEB-1", 1, Ending(status, "why", {"winner": "ä", "scores": [1, 2]}, "what went wrong"))
+    await store.end("DEB-1", 1, RunResult(status, "why", {"winner": "ä", "scores": [1, 2]}, "what went wrong"))
 
     after = (await store.load("DEB-1")).record
     assert record.created_at <= finished_at(after) <= record.created_at + 5
@@ -332,7 +332,7 @@ async def test_an_ending_is_stored_and_the_debate_let_go(store: Store, status: S
 
 async def test_a_waiting_debate_has_not_ended(store: Store) -> None:
     record = await taken(store)
-    await store.end("DEB-1", 1, Ending(Status.WAITING))
+    await store.end("DEB-1", 1, RunResult(Status.WAITING))
 
     after = (await store.load("DEB-1")).record
     assert after == replace(record, status=Status.WAITING, owner=None, lease_until=None)
@@ -374,7 +374,7 @@ async def test_a_running_debate_is_asked_to_stop(store: Store) -> None:
 
     assert (await store.load("DEB-1")).record == replace(record, status=Status.STOPPING)
     await store.heartbeat("DEB-1", 1, 30)
-    await store.end("DEB-1", 1, Ending(Status.STOPPED, "stopped"))
+    await store.end("DEB-1", 1, RunResult(Status.STOPPED, "stopped"))
 
 
 @pytest.mark.parametrize("status", [Status.CREATED, Status.QUEUED])
@@ -437,7 +437,12 @@ async def test_words_come_back_whole_and_in_their_order(store: Store) -> None:
     words = "Erstens 🎭\r\n‮ 'zweitens' \\ :name $1"
     said = [
         await store.say("DEB-1", each)
-        for each in (Said("guide", words), Said("continue", "", 7), Said("guide", words), Said("approve", "", 3))
+        for each in (
+            HumanReply("guide", words),
+            HumanReply("continue", "", 7),
+            HumanReply("guide", words),
+            HumanReply("approve", "", 3),
+        )
     ]
     assert [(each.action, each.text, each.position) for each in said] == [
         ("guide", words, None),
@@ -453,21 +458,21 @@ async def test_words_come_back_whole_and_in_their_order(store: Store) -> None:
 async def test_a_question_is_answered_only_once(store: Store) -> None:
     await store.create(NEW)
     await store.create(replace(NEW, id="DEB-2"))
-    first = await store.say("DEB-1", Said("guide", "One", 7))
+    first = await store.say("DEB-1", HumanReply("guide", "One", 7))
 
     with pytest.raises(WrongStatus, match="this question of DEB-1 has been answered already; moot show DEB-1 tells"):
-        await store.say("DEB-1", Said("guide", "Two", 7))
+        await store.say("DEB-1", HumanReply("guide", "Two", 7))
 
     assert await store.said("DEB-1") == (first,)
-    assert (await store.say("DEB-2", Said("end", "", 7))).action == "end"
+    assert (await store.say("DEB-2", HumanReply("end", "", 7))).action == "end"
 
 
 async def test_append_tells_how_often_people_have_spoken_of_their_own_accord(store: Store) -> None:
     await taken(store)
-    await store.say("DEB-1", Said("guide", "One"))
-    await store.say("DEB-1", Said("continue", "", 5))
+    await store.say("DEB-1", HumanReply("guide", "One"))
+    await store.say("DEB-1", HumanReply("continue", "", 5))
     assert await store.append("DEB-1", TURN) == Control(remarks=1)
-    await store.say("DEB-1", Said("guide", "Two"))
+    await store.say("DEB-1", HumanReply("guide", "Two"))
     assert await store.append("DEB-1", replace(TURN, position=1)) == Control(remarks=2)
 
 
@@ -503,7 +508,7 @@ async def test_the_latest_rating_counts(store: Store) -> None:
     rating = await store.rate("DEB-1", Rating(5))
     assert rating == Rating(5, "", rating.at)
     assert rating.at > 1_700_000_000
-    assert await store.load("DEB-1") == Stored(created, (), (), rating)
+    assert await store.load("DEB-1") == StoredDebate(created, (), (), rating)
 
 
 async def test_a_debate_has_one_workflow_the_first(store: Store) -> None:
@@ -512,7 +517,7 @@ async def test_a_debate_has_one_workflow_the_first(store: Store) -> None:
     assert first == replace(WORKFLOW, created_at=first.created_at)
     assert first.created_at > 1_700_000_000
     assert await store.add_workflow("DEB-1", Workflow("WFL-2", "another", "")) == first
-    assert await store.load("DEB-1") == Stored(created, workflow=first)
+    assert await store.load("DEB-1") == StoredDebate(created, workflow=first)
 
 
 async def test_deliveries_are_noted_and_attempts_add_up(store: Store) -> None:
@@ -564,11 +569,11 @@ async def test_one_of_twenty_turns_at_a_position_is_stored(store: Store) -> None
 async def test_one_of_fifty_answers_to_a_question_is_kept(store: Store) -> None:
     await store.create(NEW)
 
-    answers = [Said("guide", f"answer {n}", 7) for n in range(50)]
+    answers = [HumanReply("guide", f"answer {n}", 7) for n in range(50)]
     results = await asyncio.gather(*(attempt(store.say("DEB-1", answer)) for answer in answers))
 
     assert results.count(WrongStatus) == 49
-    assert await store.said("DEB-1") == tuple(result for result in results if isinstance(result, Said))
+    assert await store.said("DEB-1") == tuple(result for result in results if isinstance(result, HumanReply))
 
 
 async def test_one_of_twenty_workflows_is_kept_and_all_get_it(store: Store) -> None:
@@ -602,6 +607,6 @@ async def test_a_take_and_the_turns_of_the_run_before_never_mix(store: Store) ->
     appends = [attempt(store.append("DEB-1", replace(TURN, position=position))) for position in range(20)]
     *before, second = await asyncio.gather(*appends, store.take("DEB-1", "bob", 30))
 
-    assert isinstance(second, Stored)
+    assert isinstance(second, StoredDebate)
     assert len(second.turns) == before.count(Control())
     assert await store.load("DEB-1") == second

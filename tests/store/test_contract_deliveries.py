@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.core.debate import Record, Said, Status
-from moot.core.engine import Ending
+from moot.core.debate import HumanReply, Record, Status
+from moot.core.engine import RunResult
 from moot.core.notices import Notice, notices
 from moot.errors import Fenced
 from moot.store.postgres import open_postgres
@@ -44,7 +44,7 @@ async def hooked(open_hooked: Callable[[], Awaitable[Store]]) -> AsyncIterator[S
     await store.close()
 
 
-async def ended(store: Store, ending: Ending, debate_id: str = "DEB-1") -> Record:
+async def ended(store: Store, ending: RunResult, debate_id: str = "DEB-1") -> Record:
     await store.create(replace(NEW, id=debate_id))
     run = (await store.take(debate_id, "ann", 30)).record.run
     await store.end(debate_id, run, ending)
@@ -58,20 +58,20 @@ async def kept(store: Store) -> tuple[Notice, ...]:
 @pytest.mark.parametrize(
     "ending",
     [
-        Ending(Status.FINISHED, "completed", {"summary": "Yes.", "winner": "a"}),
-        Ending(Status.FAILED, "failed", error="no model"),
-        Ending(Status.WAITING, question="Go on?"),
+        RunResult(Status.FINISHED, "completed", {"summary": "Yes.", "winner": "a"}),
+        RunResult(Status.FAILED, "failed", error="no model"),
+        RunResult(Status.WAITING, question="Go on?"),
     ],
 )
-async def test_what_webhooks_are_to_be_told_is_stored_with_the_ending(hooked: Store, ending: Ending) -> None:
+async def test_what_webhooks_are_to_be_told_is_stored_with_the_ending(hooked: Store, ending: RunResult) -> None:
     record = await ended(hooked, ending)
     found = await kept(hooked)
     assert found[0].next_at is not None
     assert found == notices(record, found[0].next_at, HOOKS[ending.status], ending.question)
 
 
-@pytest.mark.parametrize("ending", [Ending(Status.STOPPED, "stopped"), Ending(Status.QUEUED, due_in=0.0)])
-async def test_nothing_is_told_of_what_goes_on_or_was_stopped(hooked: Store, ending: Ending) -> None:
+@pytest.mark.parametrize("ending", [RunResult(Status.STOPPED, "stopped"), RunResult(Status.QUEUED, due_in=0.0)])
+async def test_nothing_is_told_of_what_goes_on_or_was_stopped(hooked: Store, ending: RunResult) -> None:
     await ended(hooked, ending)
     assert await kept(hooked) == ()
 
@@ -79,20 +79,20 @@ async def test_nothing_is_told_of_what_goes_on_or_was_stopped(hooked: Store, end
 async def test_nothing_is_told_of_a_question_whose_answer_is_there(hooked: Store) -> None:
     await hooked.create(NEW)
     await hooked.take("DEB-1", "ann", 30)
-    await hooked.say("DEB-1", Said("continue", position=0))
-    await hooked.end("DEB-1", 1, Ending(Status.WAITING, question="Go on?"))
+    await hooked.say("DEB-1", HumanReply("continue", position=0))
+    await hooked.end("DEB-1", 1, RunResult(Status.WAITING, question="Go on?"))
     assert await kept(hooked) == ()
 
 
 async def test_nothing_is_told_by_a_run_that_may_not_write(hooked: Store) -> None:
-    await ended(hooked, Ending(Status.STOPPED, "stopped"))
+    await ended(hooked, RunResult(Status.STOPPED, "stopped"))
     with pytest.raises(Fenced):
-        await hooked.end("DEB-1", 1, Ending(Status.FINISHED))
+        await hooked.end("DEB-1", 1, RunResult(Status.FINISHED))
     assert await kept(hooked) == ()
 
 
 async def test_what_is_due_is_taken_once_and_counted(hooked: Store) -> None:
-    await ended(hooked, Ending(Status.FINISHED))
+    await ended(hooked, RunResult(Status.FINISHED))
     before = {notice.id: notice for notice in await kept(hooked)}
     taken = await asyncio.gather(*(hooked.due((A, B), 1, 60) for _ in range(4)))
     found = [notice for each in taken for notice in each]
@@ -103,13 +103,13 @@ async def test_what_is_due_is_taken_once_and_counted(hooked: Store) -> None:
 
 
 async def test_only_what_concerns_the_webhooks_asked_for_is_taken(hooked: Store) -> None:
-    await ended(hooked, Ending(Status.FINISHED))
+    await ended(hooked, RunResult(Status.FINISHED))
     assert [notice.hook for notice in await hooked.due((B,), 10, 60)] == [B]
     assert await hooked.due((), 10, 60) == ()
 
 
 async def test_a_lease_that_is_over_lets_another_try(hooked: Store) -> None:
-    await ended(hooked, Ending(Status.FAILED))
+    await ended(hooked, RunResult(Status.FAILED))
     (first,) = await hooked.due((B,), 10, 0)
     (second,) = await hooked.due((B,), 10, 60)
     assert (second.id, first.attempts, second.attempts) == (first.id, 1, 2)
@@ -118,7 +118,7 @@ async def test_a_lease_that_is_over_lets_another_try(hooked: Store) -> None:
 
 
 async def test_what_an_attempt_came_to_is_kept(hooked: Store) -> None:
-    await ended(hooked, Ending(Status.FAILED))
+    await ended(hooked, RunResult(Status.FAILED))
     (first,) = await hooked.due((B,), 10, 60)
     await hooked.note(first, False, "it answered 500", 0.0)
     (second,) = await hooked.due((B,), 10, 60)
@@ -131,7 +131,7 @@ async def test_what_an_attempt_came_to_is_kept(hooked: Store) -> None:
 
 
 async def test_what_is_given_up_is_not_due_again(hooked: Store) -> None:
-    await ended(hooked, Ending(Status.FAILED))
+    await ended(hooked, RunResult(Status.FAILED))
     (only,) = await hooked.due((B,), 10, 60)
     await hooked.note(only, False, "given up", None)
     assert await kept(hooked) == (replace(only, next_at=None, result="given up"),)

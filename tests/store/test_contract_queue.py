@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from moot.core.debate import Failure, Record, Said, Status, Turn
-from moot.core.engine import Ending
-from moot.core.stored import Stored
+from moot.core.debate import Failure, HumanReply, Record, Status, Turn
+from moot.core.engine import RunResult
+from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, WrongStatus
 from moot.store.store import Store, Unfinished, Worker
 
 NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
 TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
-ANSWER = Said("continue", "", 1)
+ANSWER = HumanReply("continue", "", 1)
 """To the question that comes after `TURN`."""
 
 
@@ -29,7 +29,7 @@ async def taken(store: Store, lease_seconds: float = 30) -> Record:
 
 async def ended(store: Store, status: Status) -> Record:
     await taken(store)
-    await store.end("DEB-1", 1, Ending(status, "why", error="what"))
+    await store.end("DEB-1", 1, RunResult(status, "why", error="what"))
     return (await store.load("DEB-1")).record
 
 
@@ -98,7 +98,7 @@ async def test_what_is_finished_or_stopping_is_not_queued_and_the_error_says_why
 @pytest.mark.parametrize("due_in", [None, 1000.0])
 async def test_a_run_hands_its_debate_back_to_the_queue(store: Store, due_in: float | None) -> None:
     record = await taken(store)
-    await store.end("DEB-1", 1, Ending(Status.QUEUED, "interrupted", error="no answer", due_in=due_in))
+    await store.end("DEB-1", 1, RunResult(Status.QUEUED, "interrupted", error="no answer", due_in=due_in))
     after = (await store.load("DEB-1")).record
     assert after == replace(queued(record, 0), stop_reason="interrupted", error="no answer")
     assert [each.record for each in await store.unfinished()] == [after]
@@ -110,8 +110,8 @@ async def test_a_run_hands_its_debate_back_to_the_queue(store: Store, due_in: fl
 
 async def test_what_waits_is_queued_by_the_answer_to_its_question_and_by_nothing_else(store: Store) -> None:
     record = await ended(store, Status.WAITING)
-    await store.say("DEB-1", Said("guide", "of one's own accord"))
-    await store.say("DEB-1", Said("continue", "", 0))
+    await store.say("DEB-1", HumanReply("guide", "of one's own accord"))
+    await store.say("DEB-1", HumanReply("continue", "", 0))
     with pytest.raises(WrongStatus, match="DEB-1 is waiting; it goes on when the person it asks has replied"):
         await store.enqueue("DEB-1")
     assert (await store.load("DEB-1")).record == record
@@ -132,7 +132,7 @@ async def test_what_has_stopped_is_queued_by_an_answer(store: Store) -> None:
 
 async def test_words_of_one_s_own_accord_queue_nothing(store: Store) -> None:
     record = await ended(store, Status.STOPPED)
-    await store.say("DEB-1", Said("guide", "Go on"))
+    await store.say("DEB-1", HumanReply("guide", "Go on"))
     assert (await store.load("DEB-1")).record == record
 
 
@@ -140,7 +140,7 @@ async def test_a_run_that_is_about_to_wait_is_queued_when_its_answer_is_there(st
     record = await taken(store)
     await store.say("DEB-1", ANSWER)
     assert (await store.load("DEB-1")).record == record
-    await store.end("DEB-1", 1, Ending(Status.WAITING, due_in=1000.0))
+    await store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=1000.0))
     assert (await store.load("DEB-1")).record == queued(record, tries_from=1)
 
 
@@ -150,7 +150,7 @@ async def test_an_answer_is_heard_whichever_comes_first_the_answer_or_the_waitin
         await store.create(replace(NEW, id=debate_id))
         await store.take(debate_id, "ann", 30)
         await asyncio.gather(
-            store.end(debate_id, 1, Ending(Status.WAITING)), store.say(debate_id, Said("continue", "", 0))
+            store.end(debate_id, 1, RunResult(Status.WAITING)), store.say(debate_id, HumanReply("continue", "", 0))
         )
         return (await store.load(debate_id)).record.status
 
@@ -181,7 +181,7 @@ async def test_what_has_left_the_queue_is_not_taken_by_one(store: Store, status:
 async def test_what_a_dead_run_has_left_is_taken_by_a_queue_with_its_turns(store: Store) -> None:
     record = await taken(store, lease_seconds=-1)
     after = await store.take("DEB-1", "bob", 30, only_queued=True)
-    assert after == Stored(replace(record, run=2, owner="bob", lease_until=after.record.lease_until), (TURN,))
+    assert after == StoredDebate(replace(record, run=2, owner="bob", lease_until=after.record.lease_until), (TURN,))
     with pytest.raises(Fenced):
         await store.append("DEB-1", replace(TURN, position=1))
 
@@ -227,9 +227,9 @@ async def test_unfinished_debates_come_in_the_order_in_which_they_began_to_wait(
     await store.enqueue("DEB-3")
     await store.enqueue("DEB-2")
     await store.take("DEB-4", "ann", 30)
-    await store.end("DEB-4", 1, Ending(Status.WAITING))
+    await store.end("DEB-4", 1, RunResult(Status.WAITING))
     await store.take("DEB-5", "ann", 30)
-    await store.end("DEB-5", 1, Ending(Status.FINISHED, "completed"))
+    await store.end("DEB-5", 1, RunResult(Status.FINISHED, "completed"))
     last = await store.create(replace(NEW, id="DEB-7", status=Status.QUEUED))
 
     found = await store.unfinished()

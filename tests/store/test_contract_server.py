@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from moot.core.debate import Rating, Record, Said, Status, Turn, Workflow
-from moot.core.engine import Ending
+from moot.core.debate import HumanReply, Rating, Record, Status, Turn, Workflow
+from moot.core.engine import RunResult
 from moot.errors import NotFound, WrongStatus
-from moot.store.store import Place, Store
+from moot.store.store import Cursor, Store
 from moot.testing import MemoryStore
 
 NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
@@ -20,7 +20,7 @@ TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
 async def ended(store: Store, status: Status) -> Record:
     await store.create(NEW)
     await store.take("DEB-1", "ann", 30)
-    await store.end("DEB-1", 1, Ending(status, "why"))
+    await store.end("DEB-1", 1, RunResult(status, "why"))
     return (await store.load("DEB-1")).record
 
 
@@ -32,10 +32,10 @@ async def test_pages_of_a_list_are_stable_while_debates_are_added(store: Store) 
     newest = [record.id for record in sorted(made, key=lambda record: (-record.created_at, record.id))]
 
     seen: list[str] = []
-    after: Place | None = None
+    after: Cursor | None = None
     while page := await store.list(limit=3, after=after):
         seen += [record.id for record in page]
-        after = Place(page[-1].created_at, page[-1].id)
+        after = Cursor(page[-1].created_at, page[-1].id)
         await store.create(replace(NEW, id=f"DEB-new-{len(seen)}"))
 
     assert seen == newest
@@ -46,7 +46,7 @@ async def test_debates_created_at_the_same_time_are_all_on_some_page() -> None:
     for number in range(5):
         await store.create(replace(NEW, id=f"DEB-{number}"))
     first = await store.list(limit=2)
-    second = await store.list(limit=9, after=Place(1.0, first[-1].id))
+    second = await store.list(limit=9, after=Cursor(1.0, first[-1].id))
     assert [record.id for record in (*first, *second)] == [f"DEB-{number}" for number in range(5)]
 
 
@@ -103,7 +103,7 @@ async def test_a_deleted_debate_is_not_found_until_it_is_restored_with_all_it_ha
         store.ask_to_stop("DEB-1"),
         store.ask_to_conclude("DEB-1"),
         store.pause("DEB-1"),
-        store.say("DEB-1", Said("guide", "Hello")),
+        store.say("DEB-1", HumanReply("guide", "Hello")),
         store.rate("DEB-1", Rating(5)),
         store.add_workflow("DEB-1", Workflow("WFL-1", "Do it", "")),
     )
@@ -120,7 +120,7 @@ async def test_turns_of_a_deleted_debate_are_there_again_when_it_is_restored(sto
     await store.create(NEW)
     await store.take("DEB-1", "ann", 30)
     await store.append("DEB-1", TURN)
-    await store.end("DEB-1", 1, Ending(Status.STOPPED, "stopped"))
+    await store.end("DEB-1", 1, RunResult(Status.STOPPED, "stopped"))
     await store.delete("DEB-1")
     await store.restore("DEB-1")
     assert (await store.load("DEB-1")).turns == (TURN,)

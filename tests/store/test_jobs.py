@@ -9,8 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from moot.core.debate import Record, Said, Status, Turn
-from moot.core.engine import Ending
+from moot.core.debate import HumanReply, Record, Status, Turn
+from moot.core.engine import RunResult
 from moot.errors import StoreError
 from moot.store.postgres import open_postgres
 from moot.store.sql_store import SqlStore
@@ -57,7 +57,7 @@ async def running(store: Store) -> None:
 
 async def waiting(store: Store) -> None:
     await running(store)
-    await store.end("DEB-1", 1, Ending(Status.WAITING))
+    await store.end("DEB-1", 1, RunResult(Status.WAITING))
 
 
 async def hidden(store: Store) -> None:
@@ -68,9 +68,9 @@ async def hidden(store: Store) -> None:
 Scene = tuple[Callable[[Store], Awaitable[object]], Callable[[Store], Awaitable[object]]]
 SCENES: dict[str, Scene] = {
     "enqueue": (lambda store: store.create(NEW), lambda store: store.enqueue("DEB-1")),
-    "say": (waiting, lambda store: store.say("DEB-1", Said("continue", "", 1))),
-    "end queued": (running, lambda store: store.end("DEB-1", 1, Ending(Status.QUEUED))),
-    "end waiting": (running, lambda store: store.end("DEB-1", 1, Ending(Status.WAITING, due_in=9.0))),
+    "say": (waiting, lambda store: store.say("DEB-1", HumanReply("continue", "", 1))),
+    "end queued": (running, lambda store: store.end("DEB-1", 1, RunResult(Status.QUEUED))),
+    "end waiting": (running, lambda store: store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=9.0))),
     "restore": (hidden, lambda store: store.restore("DEB-1")),
 }
 
@@ -105,7 +105,7 @@ async def test_each_time_a_debate_is_queued_there_is_one_job(store: SqlStore, se
     assert await jobs(session) == [("run", "DEB-1", 0, 0)]
     await store.take("DEB-1", "ann", 30)
     await store.enqueue("DEB-1")
-    await store.end("DEB-1", 1, Ending(Status.QUEUED, due_in=60.0))
+    await store.end("DEB-1", 1, RunResult(Status.QUEUED, due_in=60.0))
     assert await jobs(session) == [("run", "DEB-1", 0, 0), ("run", "DEB-1", 0, 60)]
 
 
@@ -113,23 +113,23 @@ async def test_what_only_waits_stops_finishes_or_fails_has_no_job(store: SqlStor
     for number, status in enumerate((Status.WAITING, Status.STOPPED, Status.FINISHED, Status.FAILED)):
         await store.create(replace(NEW, id=f"DEB-{number}"))
         await store.take(f"DEB-{number}", "ann", 30)
-        await store.end(f"DEB-{number}", 1, Ending(status))
-    await store.say("DEB-0", Said("guide", "Go on"))
+        await store.end(f"DEB-{number}", 1, RunResult(status))
+    await store.say("DEB-0", HumanReply("guide", "Go on"))
     await store.watch("DEB-0")
     assert await jobs(session) == []
 
 
 async def test_a_person_who_may_be_late_has_a_job_that_says_which_run_asks(store: SqlStore, session: Session) -> None:
     await running(store)
-    await store.end("DEB-1", 1, Ending(Status.WAITING, due_in=1800.0))
+    await store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=1800.0))
     assert await jobs(session) == [("pause", "DEB-1", 0, 1800)]
     assert await session.fetchval("SELECT payload FROM moot_pgqueuer") == b"DEB-1 1"
 
 
 async def test_an_answer_that_is_there_needs_no_timer(store: SqlStore, session: Session) -> None:
     await running(store)
-    await store.say("DEB-1", Said("continue", "", 1))
-    await store.end("DEB-1", 1, Ending(Status.WAITING, due_in=1800.0))
+    await store.say("DEB-1", HumanReply("continue", "", 1))
+    await store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=1800.0))
     assert await jobs(session) == [("run", "DEB-1", 0, 0)]
 
 
@@ -141,7 +141,7 @@ async def test_what_somebody_watches_is_urgent_from_then_on(store: SqlStore, ses
     await store.create(replace(NEW, id="DEB-3"))
     await store.enqueue("DEB-3", watched=True)
     await store.take("DEB-1", "ann", 30)
-    await store.end("DEB-1", 1, Ending(Status.QUEUED, due_in=60.0))
+    await store.end("DEB-1", 1, RunResult(Status.QUEUED, due_in=60.0))
     assert await jobs(session) == [
         ("run", "DEB-1", 10, 0),
         ("run", "DEB-2", 10, 0),
@@ -168,12 +168,12 @@ async def test_what_a_dead_run_has_left_is_looked_after_when_it_is_restored(
 
 async def test_who_answers_is_there_to_see_what_comes_of_it(store: SqlStore, session: Session) -> None:
     await waiting(store)
-    await store.say("DEB-1", Said("continue", "", 1))
+    await store.say("DEB-1", HumanReply("continue", "", 1))
     assert await jobs(session) == [("run", "DEB-1", 10, 0)]
 
 
 async def test_a_watcher_does_not_hurry_a_retry(store: SqlStore, session: Session) -> None:
     await running(store)
-    await store.end("DEB-1", 1, Ending(Status.QUEUED, due_in=60.0))
+    await store.end("DEB-1", 1, RunResult(Status.QUEUED, due_in=60.0))
     await store.watch("DEB-1")
     assert await jobs(session) == [("run", "DEB-1", 10, 60)]

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import asyncpg
 import pytest
 
-from moot.core.debate import Record, Said, SeatSettings, Status, Turn, Usage
+from moot.core.debate import HumanReply, Record, SeatSettings, Status, Turn, Usage
 from moot.core.engine import Control
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import SchemaTooNew, StoreError
 from moot.store.postgres import open_postgres
 from moot.store.sql import migrations
@@ -174,8 +174,8 @@ async def test_a_database_of_the_first_version_keeps_its_data_and_takes_what_peo
     record = Record("DEB-old", "duel", 1, "Züge?", {"max_rounds": 2}, seats, 12.5, Status.WAITING, run=1)
     usage = Usage(output_tokens=3)
     turn = Turn(0, "judge", "verdict", None, "So", {"winner": "a"}, usage, "x:m", ("cut",), 1.5, 2.5, 1, 7)
-    assert await store.load("DEB-old") == Stored(record, (turn,))
-    said = await store.say("DEB-old", Said("guide", "Go on"))
+    assert await store.load("DEB-old") == StoredDebate(record, (turn,))
+    said = await store.say("DEB-old", HumanReply("guide", "Go on"))
     assert await store.said("DEB-old") == (said,)
     assert await store.append("DEB-old", Turn(1, "judge", "verdict", None, "", run=1)) == Control(remarks=1)
     await store.close()
@@ -191,7 +191,7 @@ async def test_a_database_of_the_second_version_keeps_what_people_said_and_its_d
     store = await database.open()
 
     assert await database.schema() == MIGRATED
-    assert await store.said("DEB-old") == (Said("end", "", 0, 3.0),)
+    assert await store.said("DEB-old") == (HumanReply("end", "", 0, 3.0),)
     assert [record.id for record in await store.list(limit=9, words="züge")] == ["DEB-old"]
     assert (await store.enqueue("DEB-old")).status is Status.QUEUED
     await store.close()
@@ -273,7 +273,7 @@ async def test_a_queue_of_an_older_pgqueuer_is_brought_up_to_date_and_keeps_its_
 async def test_what_was_said_is_neither_changed_nor_deleted(database: Database) -> None:
     store = await database.open()
     await store.create(Record("DEB-1", "duel", 1, "Züge?", {}, {}, 0.0))
-    said = await store.say("DEB-1", Said("guide", "Go on"))
+    said = await store.say("DEB-1", HumanReply("guide", "Go on"))
 
     for sql in ("UPDATE said SET text = 'Stop'", "DELETE FROM said"):
         with pytest.raises((sqlite3.IntegrityError, asyncpg.RaiseError), match="written once, never changed"):

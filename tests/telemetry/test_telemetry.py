@@ -33,7 +33,7 @@ from moot.errors import ModelError, ModelTimeout, WrongKey
 from moot.settings import AppSettings
 from moot.telemetry.log_context import here, within
 from moot.telemetry.logs import HIDDEN, JsonLines, TextLines, hiding, secrets
-from moot.telemetry.metrics import MOST_MODELS, OTHER, Metrics
+from moot.telemetry.metrics import MAX_MODELS, OTHER, Metrics
 from moot.telemetry.otel import OtelSpans
 from moot.telemetry.spans import NoSpans, open_spans, wanted
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
@@ -263,10 +263,10 @@ async def test_runs_turns_tokens_and_errors_are_counted() -> None:
 
 def test_models_have_names_up_to_a_number_and_then_are_counted_together() -> None:
     metrics = Metrics()
-    for number in range(MOST_MODELS + 2):
+    for number in range(MAX_MODELS + 2):
         metrics.call_answered("p", f"m{number}", 0.1, Usage(output_tokens=1))
     counted = [labels for name, *labels in samples(metrics) if name == "moot_cached_tokens_total"]
-    assert counted == [*([f"p:m{number}"] for number in range(MOST_MODELS)), [OTHER]]
+    assert counted == [*([f"p:m{number}"] for number in range(MAX_MODELS)), [OTHER]]
     assert samples(metrics)["moot_tokens_total", "output", OTHER] == 2
 
 

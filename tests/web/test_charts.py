@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import moot.web.charts
 from moot.core.debate import JsonObject, Outcome, Record, Turn, Usage
-from moot.core.replay import retold
+from moot.core.replay import turn_events
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.formats.duel.format import Verdict
@@ -585,7 +585,7 @@ async def test_a_debate_of_each_format_has_its_charts(name: str) -> None:
     record, turns = await stage.record(), await stage.turns()
     outcome = stage.format.outcome.model_validate(record.outcome)
     charts = charts_for(
-        record, turns, {event.seat: event.title for event in retold(record, turns, stage.format)}, outcome
+        record, turns, {event.seat: event.title for event in turn_events(record, turns, stage.format)}, outcome
     )
     for chart in charts:
         check(chart)

@@ -17,7 +17,7 @@ from moot.errors import InvalidInput
 from moot.llm.models import Models
 from moot.runs.embedded import EmbeddedQueue
 from moot.settings import load
-from moot.web.guard import HEADERS, LARGEST_BODY, LARGEST_DEBATE, Access, access, is_loopback
+from moot.web.guard import HEADERS, MAX_BODY, MAX_DEBATE, Access, access, is_loopback
 from moot.web.server import Plain, build_app
 from moot.web.stream.hub import Hub
 
@@ -227,10 +227,10 @@ async def test_a_body_that_is_too_large_is_refused(live: Live, chunked: bool) ->
         answer = await live.ask("POST", path, data=data, headers={"Content-Type": "application/json"})
         return answer.status
 
-    assert await send("/api/debates/DEB-none/reply", LARGEST_BODY) == 422
-    assert await send("/api/debates/DEB-none/reply", LARGEST_BODY + 1024) == 413
-    assert await send("/api/debates", LARGEST_DEBATE) == 422
-    assert await send("/api/debates", LARGEST_DEBATE + 1024) == 413
+    assert await send("/api/debates/DEB-none/reply", MAX_BODY) == 422
+    assert await send("/api/debates/DEB-none/reply", MAX_BODY + 1024) == 413
+    assert await send("/api/debates", MAX_DEBATE) == 422
+    assert await send("/api/debates", MAX_DEBATE + 1024) == 413
 
 
 async def test_a_debate_may_bring_its_sources_along(live: Live) -> None:

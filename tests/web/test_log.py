@@ -36,7 +36,7 @@ def decoded(frames: object) -> list[dict[str, object]]:
     return [json.loads(each.data.split(b"data: ")[1]) for each in frames]  # type: ignore[attr-defined]
 
 
-class Teller:
+class Publisher:
     """Makes the events of a run, in order."""
 
     def __init__(self, run: int = 1) -> None:
@@ -65,7 +65,7 @@ class Teller:
 @st.composite
 def runs(draw: st.DrawFn, most_seats: int = 3) -> list[Event]:
     """Rounds in which one to three seats speak at once, words falling as they may, some beginning anew."""
-    teller = Teller()
+    teller = Publisher()
     base = 0
     for round in range(draw(st.integers(1, 3))):
         teller.tell(RoundStarted, round + 1)
@@ -127,7 +127,7 @@ def test_a_reader_who_joins_late_is_cut_off_and_returns_hears_everything_once(
 
 @given(st.permutations([0, 1, 2] * 3))
 def test_seats_that_speak_at_once_are_heard_whole_wherever_a_reader_joins_and_is_cut_off(order: list[int]) -> None:
-    teller = Teller()
+    teller = Publisher()
     for position in range(3):
         teller.start(position)
     for number, position in enumerate(order):
@@ -155,7 +155,7 @@ def test_a_reader_of_seats_that_speak_in_turn_gets_exactly_the_rest(events: list
 
 
 def test_a_turn_in_progress_is_told_as_one_start_and_one_chunk() -> None:
-    teller = Teller()
+    teller = Publisher()
     teller.start(0)
     for _ in range(3):
         teller.say(0)
@@ -172,7 +172,7 @@ def test_the_last_event_of_a_run_has_an_id_that_can_be_told_from_the_run() -> No
 
 
 def stopped_then(status: Status, run: int) -> tuple[Log, Record]:
-    teller = Teller()
+    teller = Publisher()
     teller.start(0)
     teller.say(0)
     teller.finish(0)
@@ -214,7 +214,7 @@ def test_an_event_that_was_told_before_is_not_told_again() -> None:
 
 
 def test_a_long_log_keeps_its_newer_half_and_tells_the_stored_turns_instead() -> None:
-    teller, log = Teller(), Log()
+    teller, log = Publisher(), Log()
     teller.start(0)
     teller.say(0)
     teller.finish(0)
@@ -225,7 +225,7 @@ def test_a_long_log_keeps_its_newer_half_and_tells_the_stored_turns_instead() ->
     for event in teller.events:
         log.append(event)
 
-    assert sum(len(each.data) for each in log.frames) <= logs.MOST_KEPT
+    assert sum(len(each.data) for each in log.frames) <= logs.MAX_KEPT
     assert log.end == len(teller.events)
     missed = decoded(log.missed(0, RECORD, stored(teller.events), follow=False).frames)
     assert [each["type"] for each in missed] == ["turn_finished", "turn_started", "turn_chunk"]

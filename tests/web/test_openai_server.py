@@ -15,11 +15,11 @@ from openai import AsyncOpenAI
 from openai_clients import Theatre, asking, company, listen, serving, simple_app
 
 from moot.core.debate import Record, Status
-from moot.core.engine import Ending
+from moot.core.engine import RunResult
 from moot.errors import Refused
 from moot.llm.client import Request
-from moot.web.guard import LARGEST_BODY, LARGEST_DEBATE, Access
-from moot.web.openai.endpoint import BEAT, beaten
+from moot.web.guard import MAX_BODY, MAX_DEBATE, Access
+from moot.web.openai.endpoint import BEAT, with_heartbeat
 
 CATS: list[Any] = [{"role": "user", "content": "Cats?"}]
 ONE_ROUND = {"moot": {"max_rounds": 1}}
@@ -331,7 +331,7 @@ async def test_a_debate_whose_format_is_gone_is_no_hindrance() -> None:
     app = simple_app()
     await app.store.create(Record("DEB-gone2345", "gone", 1, "Cats?", {}, {}, 0.0))
     taken = await app.store.take("DEB-gone2345", "somebody", 60)
-    await app.store.end("DEB-gone2345", taken.record.run, Ending(Status.FINISHED, "done", {"summary": "So."}))
+    await app.store.end("DEB-gone2345", taken.record.run, RunResult(Status.FINISHED, "done", {"summary": "So."}))
     async with serving(app) as live, AsyncOpenAI(base_url=f"{live.url}/v1", api_key="any") as client:
         answer: Any = await client.chat.completions.create(
             model="moot/duel", messages=CATS, extra_body={"moot": {"debate": "DEB-gone2345", "max_rounds": 1}}
@@ -433,7 +433,7 @@ async def test_a_sign_of_life_comes_whenever_nothing_else_does() -> None:
         await more.wait()
         yield b"two"
 
-    stream = beaten(frames(), seconds=0.001)  # type: ignore[arg-type]
+    stream = with_heartbeat(frames(), seconds=0.001)  # type: ignore[arg-type]
     assert [await anext(stream) for _ in range(3)] == [b"one", BEAT, BEAT]
     more.set()
     assert [frame async for frame in stream if frame != BEAT] == [b"two"]
@@ -449,7 +449,7 @@ async def test_a_stream_that_is_left_leaves_nothing_behind() -> None:
         finally:
             left.append("closed")
 
-    stream = beaten(frames(), seconds=60)  # type: ignore[arg-type]
+    stream = with_heartbeat(frames(), seconds=60)  # type: ignore[arg-type]
     assert await anext(stream) == b"one"
     await stream.aclose()  # type: ignore[attr-defined]
     assert left == ["closed"]
@@ -554,7 +554,7 @@ async def test_the_guard_speaks_the_dialect_too() -> None:
             await live.get("/v1/models", headers={"Host": "evil.example"}),
             await live.post(path, {}, headers={"Origin": "http://evil.example"}),
             await live.ask("POST", path, data=b"{}", headers={"Content-Type": "text/plain"}),
-            await live.ask("POST", path, data=io.BytesIO(b" " * (LARGEST_DEBATE + 1)), headers=as_json),
+            await live.ask("POST", path, data=io.BytesIO(b" " * (MAX_DEBATE + 1)), headers=as_json),
             await live.ask("POST", path, data=b"{", headers=as_json),
             await live.get("/v1/nothing"),
             await live.get(path),
@@ -573,7 +573,7 @@ async def test_the_guard_speaks_the_dialect_too() -> None:
 
 
 def test_a_body_may_bring_sources_along_but_not_more(theatre: Theatre) -> None:
-    source = {"name": "report", "text": "It is so. " * (LARGEST_BODY // 10)}
+    source = {"name": "report", "text": "It is so. " * (MAX_BODY // 10)}
     with asking(theatre) as client:
         answer: Any = client.chat.completions.create(
             model="moot/panel", messages=CATS, extra_body={"moot": {"sources": [source], "max_rounds": 1}}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.app import LONGEST_TOPIC
+from moot.app import MAX_TOPIC
 from moot.core.debate import NO_USAGE, Action
 from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.errors import InvalidInput
@@ -100,13 +100,13 @@ ROLES = st.sampled_from(["system", "user", "assistant", "tool"])
 PIECES = st.lists(st.sampled_from(["</conversation>", "< / Conversation>", "\nUser: me\n", "x" * 300, "— é\0"]))
 
 
-@given(st.integers(1, LONGEST_TOPIC), st.lists(st.tuples(ROLES, PIECES), max_size=8))
+@given(st.integers(1, MAX_TOPIC), st.lists(st.tuples(ROLES, PIECES), max_size=8))
 def test_a_topic_is_the_question_and_one_block_that_nothing_in_it_can_leave(
     length: int, before: list[tuple[str, list[str]]]
 ) -> None:
     question = "?" * length
     made = topic(conversation(said(*((role, "".join(pieces)) for role, pieces in before), ("user", question))), {})
-    assert len(made) <= LONGEST_TOPIC
+    assert len(made) <= MAX_TOPIC
     assert re.fullmatch(
         rf"\?{{{length}}}(\n\n<conversation>(\n(User|Assistant|Instructions): [^\n]+)+\n</conversation>)?", made
     )

@@ -19,12 +19,12 @@ from pydantic import JsonValue, ValidationError
 from moot import formats as known_formats
 from moot.core.debate import (
     Action,
+    HumanReply,
     Issue,
     Outcome,
     Question,
     Rating,
     Record,
-    Said,
     Seat,
     SeatSettings,
     Settings,
@@ -33,13 +33,13 @@ from moot.core.debate import (
     Workflow,
 )
 from moot.core.emitter import Sink
-from moot.core.engine import Ending, Player, TurnStore, Until
+from moot.core.engine import Player, RunResult, TurnStore, Until
 from moot.core.estimate import Estimate, estimate
 from moot.core.events import Event
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
-from moot.core.replay import next_steps, retold
-from moot.core.stored import Stored
+from moot.core.replay import next_steps, turn_events
+from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus, faults
 from moot.export.bundle import Chosen, Manifest
@@ -54,7 +54,7 @@ from moot.retrieval.library import Library
 from moot.runs.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.operations import answered
-from moot.store.store import Place, Store
+from moot.store.store import Cursor, Store
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
 
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-LONGEST_TOPIC = 4000
-LONGEST_WORDS = 2000
-MOST_STATS = 10_000
+MAX_TOPIC = 4000
+MAX_WORDS = 2000
+MAX_STATS = 10_000
 PAGE = 100
 
 
@@ -147,7 +147,7 @@ class App:
             self._check_prices(record)
         return record
 
-    async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> Ending:
+    async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.
 
         Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
@@ -168,7 +168,7 @@ class App:
             with suppress(asyncio.CancelledError, MootError):
                 await running
 
-    async def load(self, debate_id: str) -> Stored:
+    async def load(self, debate_id: str) -> StoredDebate:
         return await self.store.load(debate_id)
 
     async def list(
@@ -177,7 +177,7 @@ class App:
         status: Status | None = None,
         format: str | None = None,
         words: str = "",
-        after: Place | None = None,
+        after: Cursor | None = None,
     ) -> tuple[Record, ...]:
         words = str(clean(words)).strip()
         return await self.store.list(limit=limit, status=status, format=format, words=words, after=after)
@@ -197,7 +197,9 @@ class App:
         """Let the step in progress end, then the closing steps."""
         return await self.store.ask_to_conclude(debate_id)
 
-    async def reply(self, debate_id: str, action: Action, text: str = "", position: int | None = None) -> Said | None:
+    async def reply(
+        self, debate_id: str, action: Action, text: str = "", position: int | None = None
+    ) -> HumanReply | None:
         """A person's words: the answer to what a debate asks, or guidance at any time; `end` concludes.
 
         With a `position` they answer the question asked there and are heard as nothing else.
@@ -205,7 +207,7 @@ class App:
         record, turns, *_ = await self.load(debate_id)
         if position not in (None, len(turns)):
             raise WrongStatus(f"{debate_id} does not ask at position {position}, but is at {len(turns)}; read on")
-        said = Said(action, check_words(action, text))
+        said = HumanReply(action, check_words(action, text))
         if record.status is Status.FINISHED:
             raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
         steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
@@ -257,13 +259,13 @@ class App:
 
         return page(text, stored.record.topic)
 
-    def transcript(self, stored: Stored) -> str:
+    def transcript(self, stored: StoredDebate) -> str:
         """Every word of a debate, with its outcome, as markdown."""
         from moot.export.transcript import markdown
 
         record, turns, *_ = stored
         format = known_formats.find(self.formats, record.format)
-        titles = {event.seat: event.title for event in retold(record, turns, format)}
+        titles = {event.seat: event.title for event in turn_events(record, turns, format)}
         return markdown(record, turns, titles, self._outcome(stored))
 
     async def export_all(self, folder: Path, chosen: Chosen) -> Manifest:
@@ -274,16 +276,16 @@ class App:
 
     async def traces(self, chosen: Chosen) -> AsyncGenerator[Trace, None]:
         """The traces of many debates, the newest first, a page of records at a time."""
-        after: Place | None = None
+        after: Cursor | None = None
         while page := await self.list(PAGE, chosen.status, chosen.format, after=after):
             for record in page:
                 if chosen.since is not None and record.created_at < chosen.since:
                     return
                 with suppress(NotFound):  # it was deleted meanwhile
                     yield self.trace(await self.load(record.id))
-            after = Place(page[-1].created_at, page[-1].id)
+            after = Cursor(page[-1].created_at, page[-1].id)
 
-    def trace(self, stored: Stored) -> Trace:
+    def trace(self, stored: StoredDebate) -> Trace:
         return trace(stored.record, stored.turns, stored.rating)
 
     async def write_document(self, debate_id: str, folder: Path | None = None) -> Path:
@@ -316,7 +318,7 @@ class App:
 
     async def stats(self) -> tuple[Stats, ...]:
         """What all finished debates together tell."""
-        records = await self.store.list(limit=MOST_STATS, status=Status.FINISHED)
+        records = await self.store.list(limit=MAX_STATS, status=Status.FINISHED)
         return stats([self.trace(await self.load(record.id)) for record in records])
 
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
@@ -338,11 +340,11 @@ class App:
         await self.store.close()
         await self.telemetry.close()
 
-    def _outcome(self, stored: Stored) -> Outcome | None:
+    def _outcome(self, stored: StoredDebate) -> Outcome | None:
         format = known_formats.find(self.formats, stored.record.format)
         return format.outcome.model_validate(stored.record.outcome) if stored.record.outcome else None
 
-    def _document(self, stored: Stored) -> str:
+    def _document(self, stored: StoredDebate) -> str:
         """The outcome's own document, or the transcript."""
         outcome = self._outcome(stored)
         own = outcome.document(stored.record, stored.turns) if outcome else None
@@ -404,8 +406,8 @@ def check_words(action: Action, text: str) -> str:
 
 def _checked_text(text: str) -> str:
     text = str(clean(text)).strip()
-    if len(text) > LONGEST_WORDS:
-        raise InvalidInput(f"that text has {len(text)} characters; at most {LONGEST_WORDS} are allowed")
+    if len(text) > MAX_WORDS:
+        raise InvalidInput(f"that text has {len(text)} characters; at most {MAX_WORDS} are allowed")
     return text
 
 
@@ -413,6 +415,6 @@ def check_topic(topic: str) -> str:
     topic = str(clean(topic)).strip()
     if not topic:
         raise InvalidInput("the topic is empty: write the question to debate")
-    if len(topic) > LONGEST_TOPIC:
-        raise InvalidInput(f"the topic has {len(topic)} characters; at most {LONGEST_TOPIC} are allowed")
+    if len(topic) > MAX_TOPIC:
+        raise InvalidInput(f"the topic has {len(topic)} characters; at most {MAX_TOPIC} are allowed")
     return topic

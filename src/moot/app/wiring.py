@@ -13,7 +13,7 @@ from moot import formats as known_formats
 from moot.app.app import App
 from moot.core.debate import Status
 from moot.core.prompts import Prompts
-from moot.delivery.webhooks import Courier, told
+from moot.delivery.webhooks import WebhookSender, hooks_by_status
 from moot.errors import InvalidInput
 from moot.llm.client import Client
 from moot.llm.models import Models
@@ -40,7 +40,7 @@ async def build(
 ) -> AsyncIterator[App]:
     """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
     models = Models(environ, settings.providers, clients, settings.prices, tape)
-    store = await open_store(settings.database_url, told(settings.webhooks))
+    store = await open_store(settings.database_url, hooks_by_status(settings.webhooks))
     telemetry = Telemetry(metrics, open_spans(environ))
     app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
     try:
@@ -56,7 +56,7 @@ async def _telling(app: App) -> AsyncIterator[None]:
     if not app.settings.webhooks:
         yield
         return
-    courier = Courier(app.store, app.settings.webhooks, app.environ)
+    courier = WebhookSender(app.store, app.settings.webhooks, app.environ)
     running = asyncio.create_task(courier.run())
     try:
         yield

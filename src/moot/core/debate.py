@@ -6,7 +6,7 @@ Knows no format, no database, no model vendor and no clock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
@@ -145,7 +145,7 @@ Action: TypeAlias = Literal["continue", "guide", "end", "answer", "approve", "re
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HumanReply:
     """What a person said: the answer to the step at `position`, or words spoken at any time when that is None."""
 
     action: Action
@@ -170,16 +170,17 @@ class Step:
     seat: str
     kind: str
     round: int | None = None
+    _: KW_ONLY
     answer: type[Answer] | None = None
-    names: Mapping[str, str] | None = None
+    aliases: Mapping[str, str] | None = None
     """Seat → the neutral name under which this step's seat knows it; whoever has none is not read."""
     variables: Mapping[str, object] = field(default_factory=dict)
     max_tokens: int | None = None
     """What the seat may write, known when the step is asked for; its prompt says so then and ever after."""
-    reads: frozenset[int] | None = None
+    visible: frozenset[int] | None = None
     """The positions of the turns that the seat reads; None when it reads all. A person's words are read by everyone."""
-    seconds: float | None = None
-    """The time it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""
+    timeout: float | None = None
+    """The seconds it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""
     question: Question | None = None
     """What a person is asked."""
 

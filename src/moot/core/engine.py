@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from moot.core.debate import NO_USAGE, Failure, JsonObject, Limits, Record, Said, Status, Step, Turn, Usage
+from moot.core.debate import NO_USAGE, Failure, HumanReply, JsonObject, Limits, Record, Status, Step, Turn, Usage
 from moot.core.emitter import Readers, Sink
 from moot.core.events import (
     DebateFailed,
@@ -26,7 +26,7 @@ from moot.core.events import (
     Waiting,
 )
 from moot.core.format import AnyFormat
-from moot.core.replay import REMARK, Cast
+from moot.core.replay import REMARK, ScriptRun
 from moot.core.script import Debate
 from moot.core.trace import trace
 from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
@@ -44,7 +44,7 @@ class Control(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunResult:
     """How a run ended."""
 
     status: Status
@@ -86,13 +86,13 @@ class TurnStore(Protocol):
     """What the engine needs of a store. Every write is durable when it returns; `turn.run` fences it."""
 
     async def append(self, debate_id: str, turn: Turn) -> Control: ...
-    async def said(self, debate_id: str) -> tuple[Said, ...]: ...
+    async def said(self, debate_id: str) -> tuple[HumanReply, ...]: ...
     async def add_failure(self, debate_id: str, failure: Failure) -> None: ...
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None: ...
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None: ...
 
 
 class Player(Protocol):
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply: ...
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply: ...
 
 
 async def run_debate(
@@ -106,7 +106,7 @@ async def run_debate(
     now: Callable[[], float],
     until: Until | None = None,
     retry_in: RetryIn = lambda error, advanced: None,
-) -> Ending:
+) -> RunResult:
     """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number.
 
     `until` may hand the debate back before some steps; `retry_in` says after how many seconds a run that failed is to
@@ -143,7 +143,7 @@ class _Run:
         self.round: int | None = None
         self.rounds: set[int] = set()
 
-    async def to_its_end(self) -> Ending:
+    async def to_its_end(self) -> RunResult:
         """Run; whatever goes wrong in one debate is stored as its failure and told to its readers."""
         try:
             return await self._play_or_wait()
@@ -157,28 +157,28 @@ class _Run:
             log.exception("%s failed", self.record.id)
             return await self._failed("internal_error", f"{type(error).__name__}: {error}")
 
-    async def _play_or_wait(self) -> Ending:
+    async def _play_or_wait(self) -> RunResult:
         try:
             return await self._play()
         except _Wait as wait:
             step, asked = wait.step, wait.step.question
             about = (asked.text, asked.actions, asked.timeout_seconds) if asked else ()
             due_in, question = (asked.timeout_seconds, asked.text) if asked else (None, None)
-            waiting = Ending(Status.WAITING, due_in=due_in, question=question)
+            waiting = RunResult(Status.WAITING, due_in=due_in, question=question)
             return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position, *about)
 
-    async def _play(self) -> Ending:
+    async def _play(self) -> RunResult:
         self.readers.emit(DebateStarted, self.record.format, self.record.topic, self.record.run)
         self.debate = self.format.open(self.record)
-        cast = Cast(self.format, self.debate, self.turns)
+        cast = ScriptRun(self.format, self.debate, self.turns)
         self.control = self.control._replace(remarks=len(await self._remarks()))
         while cast.batch:
             limit, played = self.debate.stop_reason, bool(cast.missing())
             if played:
                 if self.control.stopping:
-                    return await self._end(Ending(Status.STOPPED, "stopped"), DebateStopped, "stopped")
+                    return await self._end(RunResult(Status.STOPPED, "stopped"), DebateStopped, "stopped")
                 if self.until and self.until(cast.missing()):
-                    return await self._end(Ending(Status.STOPPED, "handed_back"), DebateStopped, "handed_back")
+                    return await self._end(RunResult(Status.STOPPED, "handed_back"), DebateStopped, "handed_back")
                 await self._hear(cast)
                 if not await self._interrupt(cast):
                     await self._play_missing(cast)
@@ -188,14 +188,14 @@ class _Run:
         if cast.outcome is None:
             raise TypeError(f"the script of {self.format.name} returned no outcome")
         outcome = cast.outcome.model_dump(mode="json")
-        ending = Ending(Status.FINISHED, self.debate.stop_reason or "completed", outcome)
+        ending = RunResult(Status.FINISHED, self.debate.stop_reason or "completed", outcome)
         whole = trace(self._ended(ending), self.debate.transcript)
         return await self._end(ending, DebateFinished, ending.stop_reason, outcome, whole)
 
-    async def _remarks(self) -> list[Said]:
+    async def _remarks(self) -> list[HumanReply]:
         return [said for said in await self.store.said(self.record.id) if said.position is None]
 
-    async def _hear(self, cast: Cast) -> None:
+    async def _hear(self, cast: ScriptRun) -> None:
         """Before an untouched batch of models: store what a person has said meanwhile, for all to read from here on."""
         heard = sum((turn.seat, turn.kind) == REMARK for turn in self.debate.transcript)
         asks_person = any(step.question for step in cast.batch)  # the place of a question must not move
@@ -207,7 +207,7 @@ class _Run:
             cast.stored[turn.position] = await self._store(turn)
             cast.hear()
 
-    async def _interrupt(self, cast: Cast) -> bool:
+    async def _interrupt(self, cast: ScriptRun) -> bool:
         """Before an untouched batch: record that a person, or the clock, has ended the rounds."""
         if not self.debate.debating or len(cast.missing()) < len(cast.batch):
             return False
@@ -222,7 +222,7 @@ class _Run:
         cast.stored[turn.position] = await self._store(turn)
         return True
 
-    async def _play_missing(self, cast: Cast) -> None:
+    async def _play_missing(self, cast: ScriptRun) -> None:
         """Play the steps of a batch side by side; each turn is stored as it finishes, whatever befalls the others."""
         plays = [self._play_step(step, at) for at, step in enumerate(cast.batch, cast.base) if at not in cast.stored]
         results = await asyncio.gather(*plays, return_exceptions=True)
@@ -237,7 +237,7 @@ class _Run:
             self.readers.emit(RoundStarted, step.round)
         self.round = step.round
         seat = self.debate.seats.get(step.seat)
-        voice = Voice(self, step, position, seat.model if seat else None)
+        voice = TurnWriter(self, step, position, seat.model if seat else None)
         started_at = self.now()
         try:
             reply = await self._played(step, voice)
@@ -262,16 +262,16 @@ class _Run:
         )
         return await self._store(turn)
 
-    async def _played(self, step: Step, voice: Voice) -> Reply:
+    async def _played(self, step: Step, voice: TurnWriter) -> Reply:
         """What the seat's player makes of a step; one who takes longer than the step allows misses it."""
         try:
-            async with asyncio.timeout(step.seconds) as time:
-                if step.seconds is None or step.seconds > 0:
+            async with asyncio.timeout(step.timeout) as time:
+                if step.timeout is None or step.timeout > 0:
                     return await self.player_for(step.seat).play(self.debate, step, voice)
         except TimeoutError:
             if not time.expired():
                 raise
-        had = step.seconds or 0.0
+        had = step.timeout or 0.0
         why = f"not done after the {had:.0f} s it had" if had > 0 else "no time was left for it"
         await voice.keep(ModelTimeout(why, partial=voice.said()))
         return Reply("", marks=("late",))
@@ -286,19 +286,19 @@ class _Run:
             self.readers.show(turn, title, notes)
         return turn
 
-    async def _end(self, ending: Ending, event: type[Event], *fields: object) -> Ending:
+    async def _end(self, ending: RunResult, event: type[Event], *fields: object) -> RunResult:
         await self.store.end(self.record.id, self.record.run, ending)
         self.readers.emit(event, *fields)
         return ending
 
-    async def _try_again(self, error: MootError, seconds: float) -> Ending:
+    async def _try_again(self, error: MootError, seconds: float) -> RunResult:
         """Back to the queue; readers are told nothing, as the debate goes on."""
-        ending = Ending(Status.QUEUED, error=str(error), due_in=seconds)
+        ending = RunResult(Status.QUEUED, error=str(error), due_in=seconds)
         await self.store.end(self.record.id, self.record.run, ending)
         return ending
 
-    async def _failed(self, code: str, message: str) -> Ending:
-        ending = Ending(Status.FAILED, "failed", error=message)
+    async def _failed(self, code: str, message: str) -> RunResult:
+        ending = RunResult(Status.FAILED, "failed", error=message)
         try:
             return await self._end(ending, DebateFailed, code, message, self.round)
         except StoreError:
@@ -306,7 +306,7 @@ class _Run:
             self.readers.emit(DebateFailed, code, message, self.round)
             return ending
 
-    def _ended(self, ending: Ending) -> Record:
+    def _ended(self, ending: RunResult) -> Record:
         return replace(
             self.record,
             status=ending.status,
@@ -316,7 +316,7 @@ class _Run:
         )
 
 
-class Voice:
+class TurnWriter:
     """A seat that is speaking: what it says reaches the readers at once."""
 
     __slots__ = ("_attempt", "_length", "_model", "_readers", "_run", "_said", "_step", "position")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-MOST_ITEMS = 12
+MAX_ITEMS = 12
 
 _POINTS = re.compile(r"\s*(-?\d+(?:[.,]\d+)?)\s*(?:(?:/|out of)\s*(100?)\b)?")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
@@ -47,7 +47,7 @@ def flag(value: object) -> object:
 
 
 def first(parts: list[Any]) -> list[Any]:
-    return parts[:MOST_ITEMS]
+    return parts[:MAX_ITEMS]
 
 
 def at_most(number: int, of: str = "maxLength") -> Any:

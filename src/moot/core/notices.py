@@ -22,10 +22,10 @@ EVENTS: Mapping[Status, HookEvent] = {
 }
 
 
-LONGEST_TEXT = 2000
+MAX_TEXT = 2000
 
 
-LARGEST_OUTCOME = 16_000
+MAX_OUTCOME = 16_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ def _payload(record: Record, event: HookEvent, at: float, question: str | None) 
     }
     match event:
         case "outcome":
-            fits = len(orjson.dumps(outcome)) <= LARGEST_OUTCOME
-            summary = str(outcome.get("summary", ""))[:LONGEST_TEXT]
+            fits = len(orjson.dumps(outcome)) <= MAX_OUTCOME
+            summary = str(outcome.get("summary", ""))[:MAX_TEXT]
             about |= {"stop_reason": record.stop_reason, "summary": summary, "outcome": outcome if fits else None}
         case "waiting":
-            about["question"] = (question or "")[:LONGEST_TEXT]
+            about["question"] = (question or "")[:MAX_TEXT]
         case "failed":
-            about["error"] = (record.error or "")[:LONGEST_TEXT]
+            about["error"] = (record.error or "")[:MAX_TEXT]
     return {"type": f"debate.{event}", "timestamp": iso(at), "data": about}

@@ -68,7 +68,7 @@ class Prompts:
         return (*messages, Message("user", "\n\n".join([*heard, now])))
 
     def _rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> Message:
-        names = step.names or {}
+        names = step.aliases or {}
         rules = self._render(format, "rules", topic=debate.topic, s=debate.settings, names=names, **step.variables)
         return Message("system", rules)
 
@@ -84,7 +84,7 @@ class Prompts:
             round=step.round,
             first=not any(_reads(format, step, turn) for turn in debate.transcript[:at]),
             words=max(20, int(cap * WORDS_PER_TOKEN) // 10 * 10),
-            names=step.names or {},
+            names=step.aliases or {},
             **step.variables,
         )
 
@@ -147,17 +147,17 @@ def _without_first(message: Message, number: int) -> Message:
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
     if turn.seat == "human":
         return bool(turn.content) and turn.kind != "conclude"
-    known = step.names if step.names is not None else [seat.name for seat in format.seats if seat.player == "model"]
+    known = step.aliases if step.aliases is not None else [seat.name for seat in format.seats if seat.player == "model"]
     return turn.seat in known and _sees(step, turn)
 
 
 def _sees(step: Step, turn: Turn) -> bool:
-    return bool(turn.content) and (step.reads is None or turn.position in step.reads)
+    return bool(turn.content) and (step.visible is None or turn.position in step.visible)
 
 
 def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:
     """A turn as another seat reads it."""
-    name = PERSON if turn.seat == "human" else step.names[turn.seat] if step.names else format.title(turn.seat)
+    name = PERSON if turn.seat == "human" else step.aliases[turn.seat] if step.aliases else format.title(turn.seat)
     name = data(name).replace('"', "'")
     round = f' round="{turn.round}"' if turn.round is not None else ""
     return f'<turn by="{name}"{round}>\n{data(_blinded(format, step, turn.content))}\n</turn>'
@@ -165,7 +165,7 @@ def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:
 
 def _blinded(format: AnyFormat, step: Step, text: str) -> str:
     """Text with neutral names also where its writer used titles."""
-    for seat, neutral in (step.names or {}).items():
+    for seat, neutral in (step.aliases or {}).items():
         if (title := format.title(seat)) in text:
             text = re.sub(rf"\b{re.escape(title)}\b", neutral, text)
     return text

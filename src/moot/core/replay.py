@@ -20,13 +20,13 @@ REMARK = ("human", "remark")
 def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tuple[Step, ...]:
     """The steps a debate would play next; empty when its script is through. Pure: plays nothing."""
     debate = format.open(record)
-    cast = Cast(format, debate, turns)
+    cast = ScriptRun(format, debate, turns)
     while cast.batch and not cast.missing():
         cast.advance(cast.replayed())
     return cast.missing()
 
 
-def retold(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnFinished]:
+def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnFinished]:
     """The stored turns as the events that showed them when they were new."""
     try:
         debate = format.open(record)
@@ -42,7 +42,7 @@ def rehearse(
     record: Record, format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]
 ) -> tuple[Turn, ...]:
     """Run a script to its end on made-up turns. Pure: calls nobody, stores nothing."""
-    cast = Cast(format, format.open(record), ())
+    cast = ScriptRun(format, format.open(record), ())
     while cast.batch:
         turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
         cast.stored.update({turn.position: turn for turn in turns})
@@ -50,7 +50,7 @@ def rehearse(
     return tuple(cast.debate.transcript)
 
 
-class Cast:
+class ScriptRun:
     """A script and the stored turns it is fed with."""
 
     def __init__(self, format: AnyFormat, debate: Debate[Any], turns: Sequence[Turn]) -> None:

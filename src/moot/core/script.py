@@ -10,9 +10,9 @@ from typing import Generic, TypeAlias, TypeVar
 from moot.core.debate import (
     NO_USAGE,
     Answer,
+    HumanReply,
     Outcome,
     Question,
-    Said,
     SeatSettings,
     Settings,
     Step,
@@ -59,22 +59,32 @@ class Debate(Generic[S]):
         round: int | None = None,
         *,
         answer: type[Answer] | None = None,
-        names: Mapping[str, str] | None = None,
-        reads: frozenset[int] | None = None,
-        seconds: float | None = None,
+        aliases: Mapping[str, str] | None = None,
+        visible: frozenset[int] | None = None,
+        timeout: float | None = None,
         max_tokens: int | None = None,
         **variables: object,
     ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
-        step = Step(seat, kind, round, answer, names, variables, max_tokens, reads, seconds)
+        step = Step(
+            seat,
+            kind,
+            round,
+            answer=answer,
+            aliases=aliases,
+            variables=variables,
+            max_tokens=max_tokens,
+            visible=visible,
+            timeout=timeout,
+        )
         (turn,) = yield from self.ask_all([step])
         return turn
 
     def ask_person(
         self, kind: str, question: Question, round: int | None = None
-    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Said]:
+    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], HumanReply]:
         """Ask the person in the `human` seat; the debate waits, holding nothing, until there is an answer."""
         (turn,) = yield from self.ask_all([Step("human", kind, round, question=question)])
-        return Said((turn.data or {}).get("action", question.actions[0]), turn.content, turn.position)  # type: ignore[arg-type]
+        return HumanReply((turn.data or {}).get("action", question.actions[0]), turn.content, turn.position)  # type: ignore[arg-type]
 
     def ask_all(self, steps: Sequence[Step]) -> Generator[tuple[Step, ...], tuple[Turn, ...], tuple[Turn, ...]]:
         """Several steps that play in parallel, none seeing another's turn."""

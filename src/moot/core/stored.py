@@ -8,7 +8,7 @@ from moot.core.debate import Failure, Rating, Record, Turn, Workflow
 from moot.core.notices import Notice
 
 
-class Stored(NamedTuple):
+class StoredDebate(NamedTuple):
     """A debate with all that was stored of it; turns by position, failures by time."""
 
     record: Record

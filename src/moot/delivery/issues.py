@@ -31,9 +31,9 @@ from moot.text.plain import slug
 
 COMMAND_SECONDS = 60.0
 WEBHOOK_SECONDS = 10.0
-LONGEST_RESULT = 500
-LONGEST_TITLE = 250
-_SHORTEST_SECRET = 8
+MAX_RESULT = 500
+MAX_TITLE = 250
+_MIN_SECRET = 8
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DATABASE_URL", re.IGNORECASE)
 
 
@@ -111,7 +111,7 @@ def _publish_named(folder: Path, name: str, content: bytes) -> Path:
 def _arguments(command: str, issue: Issue, debate_id: str) -> list[str]:
     """The command's words, each of which stays one whatever the title holds."""
     # What begins with a dash would be an option where the title is a whole argument.
-    values = {"{title}": _line(issue.title)[:LONGEST_TITLE].lstrip("- ") or "Decision", "{debate}": debate_id}
+    values = {"{title}": _line(issue.title)[:MAX_TITLE].lstrip("- ") or "Decision", "{debate}": debate_id}
     return [re.sub(r"\{title\}|\{debate\}", lambda found: values[found[0]], word) for word in shlex.split(command)]
 
 
@@ -219,13 +219,13 @@ def _answered(status: int, reason: str) -> Attempt:
 def _secrets(settings: WorkflowSettings, environ: Mapping[str, str]) -> list[str]:
     """What no result may hold, the longest first."""
     named = [value for name, value in environ.items() if name == settings.secret_env or _SECRET_NAME.search(name)]
-    return sorted((value for value in named if len(value) >= _SHORTEST_SECRET), key=len, reverse=True)
+    return sorted((value for value in named if len(value) >= _MIN_SECRET), key=len, reverse=True)
 
 
 def _shown(result: str, secrets: list[str]) -> str:
     for secret in secrets:
         result = result.replace(secret, "[secret]")
-    return _line(result)[:LONGEST_RESULT]
+    return _line(result)[:MAX_RESULT]
 
 
 def _line(text: str) -> str:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 DELAYS = (5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
 """Seconds after each attempt that failed; the one after the last is not repeated."""
 ATTEMPTS = len(DELAYS) + 1
-LONGEST_DELAY = 86_400.0
+MAX_DELAY = 86_400.0
 SPREAD = 0.2
 """By how much a delay is prolonged at most, so that not everything is repeated at the same moment."""
 SECONDS = 15.0
@@ -45,12 +45,9 @@ POLL_SECONDS = 5.0
 # Settings
 
 
-def told(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:
+def hooks_by_status(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:
     """Status → the names of the webhooks that are told when a run ends in it."""
     return {status: tuple(hook.name for hook in hooks if event in hook.events) for status, event in EVENTS.items()}
-
-
-# What is told
 
 
 # One attempt
@@ -139,7 +136,7 @@ def _answered(response: ClientResponse) -> Attempt:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("Retry-After", "")
-    return min(float(value), LONGEST_DELAY) if re.fullmatch(r"[0-9]{1,9}", value) else None
+    return min(float(value), MAX_DELAY) if re.fullmatch(r"[0-9]{1,9}", value) else None
 
 
 def next_delay(attempts: int, tried: Attempt, spread: float = 0.0) -> float | None:
@@ -152,7 +149,7 @@ def next_delay(attempts: int, tried: Attempt, spread: float = 0.0) -> float | No
 # The courier
 
 
-class Courier:
+class WebhookSender:
     """Delivers what is due, over and over; several may run on one database."""
 
     def __init__(

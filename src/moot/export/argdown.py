@@ -15,8 +15,8 @@ from moot.core.debate import Outcome, Point, Record, Turn
 from moot.core.format import AnyFormat
 from moot.core.trace import iso
 
-LONGEST_TITLE = 80
-LONGEST_TEXT = 600
+MAX_TITLE = 80
+MAX_TEXT = 600
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")  # bidi too
 _SYNTAX = re.compile(r"[\\@#*_\[<{]|/(?=[/*])|=(?==)|[.:](?=\S)")
 _NO_TITLE = re.compile(r"[\\@#\[\]<>{}()]")
@@ -33,7 +33,7 @@ def argdown(record: Record, turns: Sequence[Turn], format: AnyFormat, outcome: O
     speakers = {turn.position: seats[turn.seat] for turn in turns}
     blocks = [
         _front_matter(record, outcome),
-        f"# {_escaped(_line(record.topic), LONGEST_TITLE)}",
+        f"# {_escaped(_line(record.topic), MAX_TITLE)}",
         *("\n".join(_block(point, names, speakers)) for point in points),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -77,7 +77,7 @@ def _numbered(title: str, number: int) -> str:
 def _block(point: Point, names: Mapping[str, str], speakers: Mapping[int, str]) -> Iterator[str]:
     made = [position for position in point.turns if position in speakers]
     tags = [*dict.fromkeys(speakers[position] for position in made), *point.tags]
-    parts = [f"{names[point.key]}:", _escaped(_line(point.text), LONGEST_TEXT), *map(_tag, tags)]
+    parts = [f"{names[point.key]}:", _escaped(_line(point.text), MAX_TEXT), *map(_tag, tags)]
     yield " ".join([*parts, f"{{turns: {made}}}"] if made else parts)
     yield from (f"  +> {names[key]}" for key in point.supports if key in names)
     yield from (f"  -> {names[key]}" for key in point.attacks if key in names)
@@ -102,7 +102,7 @@ def _short(line: str, longest: int) -> str:
 
 def _title(text: str) -> str:
     """Nothing can be escaped between a point's brackets."""
-    return _short(_line(_NO_TITLE.sub(" ", text)).lstrip("- "), LONGEST_TITLE)
+    return _short(_line(_NO_TITLE.sub(" ", text)).lstrip("- "), MAX_TITLE)
 
 
 def _tag(text: str) -> str:

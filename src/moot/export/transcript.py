@@ -11,7 +11,7 @@ from itertools import groupby
 
 from moot.core.debate import Outcome, Record, Turn
 from moot.core.trace import iso
-from moot.text.markdown import _DEEPEST_HEADING, LONGEST_TITLE, _readable, contained, front_matter, in_line
+from moot.text.markdown import _MAX_HEADING, MAX_TITLE, _readable, contained, front_matter, in_line
 
 
 def markdown(record: Record, turns: Sequence[Turn], titles: Mapping[str, str], outcome: Outcome | None) -> str:
@@ -26,14 +26,14 @@ def markdown(record: Record, turns: Sequence[Turn], titles: Mapping[str, str], o
 
 def _heading(record: Record, titles: Mapping[str, str]) -> Iterator[str]:
     question = " ".join(_readable(record.topic).split())
-    title = question if len(question) <= LONGEST_TITLE else f"{question[: LONGEST_TITLE - 1].rstrip()}…"
+    title = question if len(question) <= MAX_TITLE else f"{question[: MAX_TITLE - 1].rstrip()}…"
     yield _front_matter(record, question, titles).rstrip("\n")
     yield f"# {in_line(title)}"
     facts = [record.format, record.id, iso(record.created_at)[:10], record.status, record.stop_reason or ""]
     yield " · ".join(in_line(fact.replace("_", " ")) for fact in facts if fact)
     if title != record.topic.strip():
         yield "## Question"
-        yield contained(record.topic, _DEEPEST_HEADING)
+        yield contained(record.topic, _MAX_HEADING)
 
 
 def _front_matter(record: Record, question: str, titles: Mapping[str, str]) -> str:
@@ -62,7 +62,7 @@ def _outcome(record: Record, outcome: Outcome | None) -> Iterator[str]:
     yield f"**{in_line(outcome.headline())}**"
     if table := outcome.table():
         yield _table(table)
-    yield contained(outcome.summary, _DEEPEST_HEADING)
+    yield contained(outcome.summary, _MAX_HEADING)
     if outcome.caveats:
         yield "Before you trust it:"
         yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
@@ -95,7 +95,4 @@ def _turns(turns: Iterable[Turn], titles: Mapping[str, str]) -> Iterator[str]:
         yield f"### {in_line(titles.get(turn.seat, turn.seat.capitalize()))} · {in_line(turn.kind)}"
         if turn.marks:
             yield f"*{in_line(', '.join(turn.marks))}*"
-        yield contained(turn.content, _DEEPEST_HEADING)
-
-
-# What somebody else wrote
+        yield contained(turn.content, _MAX_HEADING)

@@ -28,10 +28,10 @@ except ModuleNotFoundError as error:
 
 from moot.app import App
 from moot.core.debate import Action, JsonObject, Question, Record, Status, Step, Turn
-from moot.core.engine import Ending
+from moot.core.engine import RunResult
 from moot.core.events import DebateStopped, Event, RoundStarted, TurnFinished, encode
 from moot.core.format import AnyFormat
-from moot.core.replay import INTERRUPTIONS, next_steps, retold
+from moot.core.replay import INTERRUPTIONS, next_steps, turn_events
 from moot.errors import Busy, DebateEnded, Fenced, InvalidInput, WrongStatus, faults
 from moot.formats import find
 
@@ -103,7 +103,7 @@ def _next_node(state: DebateState) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Cursor:
     """A debate, what was said in it, and what it would play next."""
 
     record: Record
@@ -157,7 +157,7 @@ def as_json(event: Event) -> JsonObject:
 class _Scene:
     """What a node plays in one go: the steps of a phase, and of the rounds with which it begins."""
 
-    def __init__(self, format: AnyFormat, place: Place, write: Callable[[Any], None]) -> None:
+    def __init__(self, format: AnyFormat, place: Cursor, write: Callable[[Any], None]) -> None:
         self._format = format
         self._place = place
         self._write = write
@@ -246,7 +246,7 @@ class _Nodes:
         write = runtime.stream_writer
         while True:
             place = await self._place(debate_id)
-            for event in islice(retold(place.record, place.turns, self.format), told, None):
+            for event in islice(turn_events(place.record, place.turns, self.format), told, None):
                 write(as_json(event))
             told = len(place.turns)
             if place.phase not in phases:
@@ -260,15 +260,15 @@ class _Nodes:
             _check(debate_id, ending)
             return (await self._place(debate_id)).update()
 
-    async def _place(self, debate_id: str) -> Place:
+    async def _place(self, debate_id: str) -> Cursor:
         record, turns, *_ = await self.app.load(debate_id)
         if record.status is Status.FINISHED:
-            return Place(record, turns, (), "finished")
+            return Cursor(record, turns, (), "finished")
         steps = next_steps(record, turns, self.format)
-        return Place(record, turns, steps, phase_of(self.format, turns, steps))
+        return Cursor(record, turns, steps, phase_of(self.format, turns, steps))
 
 
-def _check(debate_id: str, ending: Ending) -> None:
+def _check(debate_id: str, ending: RunResult) -> None:
     if ending.status in (Status.FINISHED, Status.WAITING) or ending.stop_reason == "handed_back":
         return
     why = f"{ending.status}: {ending.error}" if ending.error else f"{ending.status}"

@@ -1,6 +1,6 @@
 """A server of models over aiohttp: sending, deadlines, size bounds, and errors that hold no secret.
 
-Knows no dialect. One call per `converse`; whether and when to try again is the caller's business, with two
+Knows no dialect. One call per `complete`; whether and when to try again is the caller's business, with two
 exceptions: parts of a request that a model refuses are left out, and a kept-alive connection that the server had
 closed is replaced.
 """
@@ -22,20 +22,20 @@ from moot.core.debate import JsonObject
 from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyCut, Unreachable, WrongKey
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.faults import Refusal, fault
-from moot.llm.stream import Reply, Wire
+from moot.llm.stream import Reply, StreamFormat
 
-_MOST_CHARACTERS_PER_TOKEN = 64
-_SMALLEST_LIMIT = 256_000
-_LONGEST_BODY = 16_000_000
-_LONGEST_MESSAGE = 360
-_SHORTEST_SECRET = 8  # what local servers take as a key ("none", "ollama") is a word, not a secret
+_MAX_CHARACTERS_PER_TOKEN = 64
+_MIN_LIMIT = 256_000
+_MAX_BODY = 16_000_000
+_MAX_MESSAGE = 360
+_MIN_SECRET = 8  # what local servers take as a key ("none", "ollama") is a word, not a secret
 _USAGE_WAIT = 5.0  # seconds for the usage after the finish reason
 _END_WAIT = 0.25  # seconds for the end of the stream after [DONE], so that the connection can be kept
 
 T = TypeVar("T")
 
 
-class Takes(Protocol):
+class Capabilities(Protocol):
     """What a model takes of a dialect."""
 
     def body(self, request: Request) -> JsonObject: ...
@@ -47,17 +47,17 @@ class Takes(Protocol):
     def dropped(self, first: Self, request: Request) -> tuple[str, ...]: ...
 
 
-TakesT = TypeVar("TakesT", bound=Takes)
+CapabilitiesT = TypeVar("CapabilitiesT", bound=Capabilities)
 
 
 @dataclass(slots=True)
-class Call(Generic[TakesT]):
+class Call(Generic[CapabilitiesT]):
     request: Request
     on_text: Callable[[str], None]
-    wire: Wire
-    first: TakesT
+    wire: StreamFormat
+    first: CapabilitiesT
     """What the model is thought to take before anything was refused."""
-    takes: TakesT
+    takes: CapabilitiesT
     started: float = field(default_factory=lambda: _now())
     reply: Reply = field(init=False)
 
@@ -100,9 +100,9 @@ class Server:
         self.timeouts = timeouts
         self._reached = False
 
-    async def converse(self, path: str, call: Call[TakesT], learned: dict[str, TakesT]) -> Completion:
+    async def complete(self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT]) -> Completion:
         """Play one call; what its model took of the dialect is put down in `learned`."""
-        limit = max(_SMALLEST_LIMIT, _MOST_CHARACTERS_PER_TOKEN * call.request.max_tokens)
+        limit = max(_MIN_LIMIT, _MAX_CHARACTERS_PER_TOKEN * call.request.max_tokens)
         call.reply = Reply(self._name, limit, call.wire)
         try:
             await self._receive(path, call, learned)
@@ -137,7 +137,7 @@ class Server:
             error = self._told(problem, f"{self._name} did not {does} within {within:g} s", "")
         raise error
 
-    async def _receive(self, path: str, call: Call[TakesT], learned: dict[str, TakesT]) -> None:
+    async def _receive(self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT]) -> None:
         """Fill the call's reply, leaving out of the request what the server will not take."""
         try:
             async with asyncio.timeout_at(self._due(call, call.started + self.timeouts.first_token)) as deadline:
@@ -147,7 +147,7 @@ class Server:
             if not call.reply.complete:  # all that can be missing after the finish reason is the usage
                 raise
 
-    def _simpler(self, call: Call[TakesT], refusal: Refusal) -> TakesT:
+    def _simpler(self, call: Call[CapabilitiesT], refusal: Refusal) -> CapabilitiesT:
         if refusal.status in (400, 422) and not refusal.too_long:
             other = call.takes.without(refusal.complaint, call.request)
             if other is not None:
@@ -155,7 +155,7 @@ class Server:
         raise self._fault(refusal, call.request.model)
 
     async def _ask(
-        self, path: str, call: Call[TakesT], learned: dict[str, TakesT], deadline: asyncio.Timeout
+        self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT], deadline: asyncio.Timeout
     ) -> Refusal | None:
         async with await self._send("POST", path, call.takes.body(call.request)) as response:
             if response.status != 200:
@@ -201,7 +201,9 @@ class Server:
             headers["Authorization"] = f"Bearer {self._key}"
         return headers
 
-    async def _read_text(self, content: aiohttp.StreamReader, call: Call[TakesT], deadline: asyncio.Timeout) -> None:
+    async def _read_text(
+        self, content: aiohttp.StreamReader, call: Call[CapabilitiesT], deadline: asyncio.Timeout
+    ) -> None:
         """The path of every token. The deadline moves at most once in `slack`, as moving it costs a timer."""
         reply, on_text, between = call.reply, call.on_text, self.timeouts.between_tokens
         slack = min(1.0, between / 10)
@@ -216,7 +218,9 @@ class Server:
         if text := reply.end():
             on_text(text)
 
-    async def _read_tail(self, content: aiohttp.StreamReader, call: Call[TakesT], deadline: asyncio.Timeout) -> None:
+    async def _read_tail(
+        self, content: aiohttp.StreamReader, call: Call[CapabilitiesT], deadline: asyncio.Timeout
+    ) -> None:
         """The answer is there; the usage may follow, and a stream read to its end leaves its connection usable."""
         reply = call.reply
         if not reply.complete or reply.overlong:
@@ -230,15 +234,15 @@ class Server:
             pass
 
     async def _whole_body(self, response: aiohttp.ClientResponse) -> bytes:
-        body = await _read_up_to(response, _LONGEST_BODY)
-        if len(body) > _LONGEST_BODY:
-            raise BadReply(f"{self._name} sent more than {_LONGEST_BODY} bytes")
+        body = await _read_up_to(response, _MAX_BODY)
+        if len(body) > _MAX_BODY:
+            raise BadReply(f"{self._name} sent more than {_MAX_BODY} bytes")
         return body
 
-    def _due(self, call: Call[TakesT], moment: float) -> float:
+    def _due(self, call: Call[CapabilitiesT], moment: float) -> float:
         return min(moment, call.started + self.timeouts.total)
 
-    def _slowness(self, call: Call[TakesT]) -> str:
+    def _slowness(self, call: Call[CapabilitiesT]) -> str:
         if _now() - call.started >= self.timeouts.total:
             return f"{self._name} took longer than {self.timeouts.total:g} s in all"
         if not call.reply.size:
@@ -296,16 +300,16 @@ class Server:
 
     def _clean(self, message: str) -> str:
         printable = "".join(letter if letter.isprintable() else " " for letter in message)
-        if len(self._key) >= _SHORTEST_SECRET:
+        if len(self._key) >= _MIN_SECRET:
             printable = printable.replace(self._key, "[key]")
-        return printable[:_LONGEST_MESSAGE].strip()
+        return printable[:_MAX_MESSAGE].strip()
 
 
 def prompt_characters(request: Request) -> int:
     return sum(len(message.content) for message in request.messages)
 
 
-def _completion(call: Call[TakesT]) -> Completion:
+def _completion(call: Call[CapabilitiesT]) -> Completion:
     return Completion(
         text=call.reply.text,
         finish_reason=call.reply.outcome(),

@@ -18,10 +18,10 @@ from moot.errors import ModelError
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.dialect import JsonMode, dropped_modes, simpler
 from moot.llm.http import Call, Server, prompt_characters
-from moot.llm.stream import Reply, Wire, count
+from moot.llm.stream import Reply, StreamFormat, count
 
-SMALLEST_CONTEXT = 4096
-LARGEST_CONTEXT = 131_072
+MIN_CONTEXT = 4096
+MAX_CONTEXT = 131_072
 """When the model does not say what it can read."""
 KEEP_ALIVE = "10m"
 """A debate comes back to its model after the other seats have spoken; loading it again takes longer than that."""
@@ -34,7 +34,7 @@ _MARGIN = 512
 class OllamaTakes:
     """What a model takes of the dialect."""
 
-    context: int = SMALLEST_CONTEXT
+    context: int = MIN_CONTEXT
     json_mode: JsonMode = "schema"
     think: bool = True
     """That it can be told whether to think."""
@@ -104,7 +104,7 @@ class OllamaClient:
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         context = await self._context(request)
         takes = replace(self._learned.get(request.model, OllamaTakes()), context=context)
-        return await self._server.converse(
+        return await self._server.complete(
             "api/chat", Call(request, on_text, WIRE, OllamaTakes(), takes), self._learned
         )
 
@@ -148,18 +148,18 @@ class OllamaClient:
                 body={"model": model},
                 model=model,
             )
-        return LARGEST_CONTEXT
+        return MAX_CONTEXT
 
 
 def needed_context(characters: int, max_tokens: int) -> int:
     """Tokens for a prompt and its answer, as a power of two, so that a growing prompt seldom needs another one."""
     needed = characters // _CHARACTERS_PER_TOKEN + max_tokens + _MARGIN
-    return max(SMALLEST_CONTEXT, 1 << (needed - 1).bit_length())
+    return max(MIN_CONTEXT, 1 << (needed - 1).bit_length())
 
 
 def _context_length(body: Any) -> int:
     lengths = [count(value) for name, value in body["model_info"].items() if name.endswith(".context_length")]
-    return max(lengths, default=0) or LARGEST_CONTEXT
+    return max(lengths, default=0) or MAX_CONTEXT
 
 
 def _take(reply: Reply, chunk: Any) -> None:
@@ -180,4 +180,4 @@ def _count(chunk: Any) -> Usage:
     )
 
 
-WIRE = Wire("application/x-ndjson", b"", _take, _count)
+WIRE = StreamFormat("application/x-ndjson", b"", _take, _count)

@@ -11,7 +11,7 @@ from moot.core.debate import Usage
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.dialect import Dialect
 from moot.llm.http import Call, Server
-from moot.llm.stream import Reply, Wire, count
+from moot.llm.stream import Reply, StreamFormat, count
 
 
 class OpenAIClient:
@@ -45,7 +45,7 @@ class OpenAIClient:
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         first = self._takes(request.model)
         call = Call(request, on_text, WIRE, first, self._learned.get(request.model, first))
-        return await self._server.converse("chat/completions", call, self._learned)
+        return await self._server.complete("chat/completions", call, self._learned)
 
     async def list_models(self) -> tuple[str, ...]:
         return await self._server.fetch(
@@ -85,4 +85,4 @@ def _count(usage: Any) -> Usage:
     )
 
 
-WIRE = Wire("text/event-stream", b"data:", _take, _count)
+WIRE = StreamFormat("text/event-stream", b"data:", _take, _count)

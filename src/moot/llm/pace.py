@@ -15,7 +15,7 @@ from moot.llm.client import Client, Completion, Request
 
 FIRST_PAUSE = 1.0
 """Seconds without a new call after a refusal that names no time; doubled while nothing succeeds."""
-LONGEST_PAUSE = 120.0
+MAX_PAUSE = 120.0
 """Who is told to wait longer is not made to: callers give up at such a time, and should hear it at once."""
 STAGGER = 0.05
 """Seconds between calls while recovering, so that a new refusal is known before everybody has asked again."""
@@ -103,7 +103,7 @@ class Pace:
         if news:
             self._refusals += 1
             self._successes = 0
-            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            self._pause = min(2 * self._pause, MAX_PAUSE)
             self._normal = self._in_flight if self._most == math.inf else self._most
             self._allowed = max(1, self._in_flight // 2)
 
@@ -140,7 +140,7 @@ def _pause_asked_for(error: ModelError, otherwise: float) -> float | None:
     """Seconds for which the server wants no more calls; None when it has not complained of too many."""
     match error:
         case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
-            return seconds if seconds <= LONGEST_PAUSE else None
+            return seconds if seconds <= MAX_PAUSE else None
         case RateLimited():
             return otherwise
         case _:

@@ -1,7 +1,7 @@
 """A reply as it arrives: bytes of the server's stream in, text out.
 
-Knows no network, no clock and no dialect; a `Wire` says how its dialect writes lines. It runs once for every token of
-every debate, so its common path is short.
+Knows no network, no clock and no dialect; a `StreamFormat` says how its dialect writes lines. It runs once for every
+token of every debate, so its common path is short.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from moot.errors import BadReply, ReplyCut
 from moot.llm.faults import reported
 from moot.text.plain import estimated_tokens
 
-LONGEST_LINE = 1_000_000
+MAX_LINE = 1_000_000
 
-_LONGEST_OPENING = 64
+_MAX_OPENING = 64
 _THINK, _END_THINK = "<think>", "</think>"
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class StreamFormat:
     """How a dialect puts a reply on the wire: lines that begin with `prefix` hold one JSON object each."""
 
     content_type: str
@@ -60,7 +60,7 @@ class Reply:
         "size",
     )
 
-    def __init__(self, name: str, limit: int, wire: Wire) -> None:
+    def __init__(self, name: str, limit: int, wire: StreamFormat) -> None:
         self.name = name
         self.limit = limit
         self.size = 0
@@ -99,8 +99,8 @@ class Reply:
         for line in lines:
             if line[:start] == prefix:
                 self._take_object(line[start:])
-        if len(self._rest) > LONGEST_LINE:
-            raise BadReply(f"{self.name} sent a line of more than {LONGEST_LINE} bytes")
+        if len(self._rest) > MAX_LINE:
+            raise BadReply(f"{self.name} sent a line of more than {MAX_LINE} bytes")
         return "".join(self._text[known:])
 
     def feed_whole(self, body: bytes) -> str:
@@ -169,7 +169,7 @@ class Reply:
         held, self._held = self._held + text, ""
         if self._part == "opening":
             start = held.lstrip()
-            if len(start) < len(_THINK) and _THINK.startswith(start) and len(held) < _LONGEST_OPENING:
+            if len(start) < len(_THINK) and _THINK.startswith(start) and len(held) < _MAX_OPENING:
                 self._held = held
                 return
             self._part = "thinking" if start.startswith(_THINK) else "answer"

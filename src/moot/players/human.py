@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from moot.core.debate import Said, Step
-from moot.core.engine import HumanNeeded, Reply, Voice
+from moot.core.debate import HumanReply, Step
+from moot.core.engine import HumanNeeded, Reply, TurnWriter
 from moot.core.script import Debate
 
 
 class HumanPlayer:
-    def __init__(self, said: Callable[[str], Awaitable[Sequence[Said]]]) -> None:
+    def __init__(self, said: Callable[[str], Awaitable[Sequence[HumanReply]]]) -> None:
         self._said = said
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         for said in await self._said(debate.id):
             if said.position == voice.position:
                 return Reply(said.text, {"action": said.action})

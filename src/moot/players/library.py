@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from moot.core.debate import JsonObject, Step
-from moot.core.engine import Reply, Voice
+from moot.core.engine import Reply, TurnWriter
 from moot.core.script import Debate
 from moot.errors import InvalidInput, MootError
 from moot.retrieval.library import Library, names
@@ -26,7 +26,7 @@ class LibraryPlayer:
             "passages": self._passages,
         }
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         if step.kind not in self._kinds:
             raise InvalidInput(f"the library knows {', '.join(self._kinds)}; not {step.kind!r}")
         asked = dict(step.variables)

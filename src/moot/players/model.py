@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from moot.core.debate import NO_USAGE, Answer, JsonObject, Step
-from moot.core.engine import Reply, Voice
+from moot.core.engine import Reply, TurnWriter
 from moot.core.format import AnyFormat
 from moot.core.prompts import Message, Prompts, shortened
 from moot.core.script import Debate
@@ -26,7 +26,7 @@ from moot.errors import (
     Unreachable,
 )
 from moot.llm.client import Client, Completion, Connection, Request, Schema
-from moot.llm.pace import LONGEST_PAUSE
+from moot.llm.pace import MAX_PAUSE
 from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename
 
 RETRIES = 5
@@ -45,11 +45,11 @@ class ModelPlayer:
         self._connect = connect
         self._sleep = sleep
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         name = debate.seats[step.seat].model
         connection = await self._connect(name)
         request = self._request(debate, step, connection.model)
-        titles = {neutral: self._format.title(seat, debate) for seat, neutral in (step.names or {}).items()}
+        titles = {neutral: self._format.title(seat, debate) for seat, neutral in (step.aliases or {}).items()}
         titles = {neutral: title for neutral, title in titles.items() if neutral != title}
         if step.answer is None:
             return await self._speech(connection.client, request, titles, name, voice)
@@ -66,23 +66,23 @@ class ModelPlayer:
         )
 
     async def _call(
-        self, client: Client, request: Request, voice: Voice, listener: Callable[[], Callable[[str], None]]
+        self, client: Client, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
     ) -> Completion:
         """Call; a prompt that is longer than the model can read is sent once more without its earlier turns."""
         try:
-            return await self._insist(client, request, voice, listener)
+            return await self._call_with_retries(client, request, voice, listener)
         except ContextTooSmall:
             short = replace(request, messages=shortened(request.messages))
             if short == request:
                 raise
         try:
-            completion = await self._insist(client, short, voice, listener)
+            completion = await self._call_with_retries(client, short, voice, listener)
         except ContextTooSmall as error:
             raise ContextTooSmall(f"without the earlier turns too, {error}") from None
         return replace(completion, dropped=(*completion.dropped, "early_turns"))
 
-    async def _insist(
-        self, client: Client, request: Request, voice: Voice, listener: Callable[[], Callable[[str], None]]
+    async def _call_with_retries(
+        self, client: Client, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
     ) -> Completion:
         """Call until it succeeds or asking again is useless; a broken reply starts the turn over."""
         failed = Counter[type[ModelError]]()
@@ -99,7 +99,7 @@ class ModelPlayer:
             await self._sleep(delay)
 
     async def _speech(
-        self, client: Client, request: Request, titles: Mapping[str, str], name: str, voice: Voice
+        self, client: Client, request: Request, titles: Mapping[str, str], name: str, voice: TurnWriter
     ) -> Reply:
         stream = SpeechStream(titles, voice.say)
         completion = await self._call(client, request, voice, stream.restart)
@@ -107,7 +107,13 @@ class ModelPlayer:
         return _reply(rename(completion.text, titles).strip(), None, name, [completion])
 
     async def _structured(
-        self, client: Client, request: Request, titles: Mapping[str, str], answer: type[Answer], name: str, voice: Voice
+        self,
+        client: Client,
+        request: Request,
+        titles: Mapping[str, str],
+        answer: type[Answer],
+        name: str,
+        voice: TurnWriter,
     ) -> Reply:
         """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
         stream = AnswerStream(answer.shown, titles, voice.say)
@@ -134,7 +140,7 @@ def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
         case Unreachable(reached_before=False):  # most likely a wrong address, or a server nobody has started
             return 0.5 if attempt == 1 else None
         case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
-            return seconds + jitter if attempt <= RETRIES and seconds <= LONGEST_PAUSE else None
+            return seconds + jitter if attempt <= RETRIES and seconds <= MAX_PAUSE else None
         case RateLimited() | ServerFault() | Unreachable():
             return 0.5 * 2 ** (attempt - 1) * (1 + jitter) if attempt <= RETRIES else None
         case _:

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from moot.core.debate import Question, Record, Status
 from moot.core.events import EVENTS_PER_RUN, DebateFailed, DebateFinished, DebateStopped, Event, Terminal, Waiting
 from moot.core.format import AnyFormat
-from moot.core.replay import next_steps, retold
-from moot.core.stored import Stored
+from moot.core.replay import next_steps, turn_events
+from moot.core.stored import StoredDebate
 from moot.core.trace import trace
 from moot.errors import MootError, ScriptChanged
 
@@ -27,13 +27,13 @@ def placed(event: Event) -> Event:
     return event
 
 
-def told(stored: Stored, format: AnyFormat) -> Sequence[Event]:
+def events_of(stored: StoredDebate, format: AnyFormat) -> Sequence[Event]:
     """The stored turns, and how the debate has ended or what it asks."""
     last = ending(stored, format)
-    return [*retold(stored.record, stored.turns, format), *([last] if last else [])]
+    return [*turn_events(stored.record, stored.turns, format), *([last] if last else [])]
 
 
-def ending(stored: Stored, format: AnyFormat) -> Terminal | None:
+def ending(stored: StoredDebate, format: AnyFormat) -> Terminal | None:
     record = stored.record
     about = (_last_id(record.run), record.id, _at(record.finished_at))
     match record.status:
@@ -57,7 +57,7 @@ def stopped(record: Record) -> DebateStopped:
     return DebateStopped(_last_id(record.run), record.id, _at(record.finished_at), record.stop_reason or "stopped")
 
 
-def waiting(stored: Stored, format: AnyFormat) -> Waiting | None:
+def waiting(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
     """The question a debate waits with."""
     record, turns = stored.record, stored.turns
     step = next((step for step in next_steps(record, turns, format) if step.question), None)
@@ -70,7 +70,7 @@ def waiting(stored: Stored, format: AnyFormat) -> Waiting | None:
     return Waiting(_last_id(record.run) - 1, record.id, at, *place, *about)
 
 
-def open_question(stored: Stored, format: AnyFormat) -> Question | None:
+def open_question(stored: StoredDebate, format: AnyFormat) -> Question | None:
     """What a debate asks a person next, if that is its next step."""
     if stored.record.status not in (Status.WAITING, Status.STOPPED):
         return None

@@ -26,7 +26,7 @@ OLLAMA_MODEL = "nomic-embed-text"
 _PREFIXES: dict[Purpose, str] = {"document": "search_document: ", "query": "search_query: "}
 _TEXTS_PER_CALL = 32
 _CHARACTERS_PER_BATCH = 100_000
-_LARGEST_BATCH = 64
+_MAX_BATCH = 64
 
 
 class EmbeddingClient(Protocol):
@@ -61,7 +61,7 @@ class WordLlamaEmbedder:
             self._model = self._model or _load_wordllama()
         longest = max(map(len, texts), default=0)
         # A batch is padded to its longest text, at a kilobyte for each token.
-        batch = max(1, min(_LARGEST_BATCH, _CHARACTERS_PER_BATCH // max(1, longest)))
+        batch = max(1, min(_MAX_BATCH, _CHARACTERS_PER_BATCH // max(1, longest)))
         return unit_rows(self._model.embed(texts, batch_size=batch))
 
 

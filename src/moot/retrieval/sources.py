@@ -20,11 +20,11 @@ from moot.trust.quotes import CONTROL, Source
 if TYPE_CHECKING:
     from pypdf import PageObject
 
-LARGEST_FILE = 20_000_000
+MAX_FILE = 20_000_000
 """Bytes."""
-LONGEST_TEXT = 2_000_000
+MAX_TEXT = 2_000_000
 """Characters, of all sources of a debate together."""
-LONGEST_NAME = 120
+MAX_NAME = 120
 
 BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 NOT_IN_NAMES = re.compile(rf'[<>"{CONTROL}\ud800-\udfff]')
@@ -43,14 +43,12 @@ def read(path: Path) -> Source:
 def read_all(paths: Iterable[Path]) -> tuple[Source, ...]:
     """All of these files, each under a name of its own."""
     sources: dict[str, Source] = {}
-    left = LONGEST_TEXT
+    left = MAX_TEXT
     for path in paths:
         source = read(path)
         left -= len(source.text)
         if left < 0:
-            raise InvalidInput(
-                f"the sources up to {path} are over {LONGEST_TEXT:,} characters; give fewer or shorter ones"
-            )
+            raise InvalidInput(f"the sources up to {path} are over {MAX_TEXT:,} characters; give fewer or shorter ones")
         name = _unused(source.name, sources)
         sources[name] = source.model_copy(update={"name": name})
     return tuple(sources.values())
@@ -63,11 +61,11 @@ def _bytes(path: Path) -> bytes:
         if not path.is_file():
             raise InvalidInput(f"{path} is no file; name the files you want to be cited")
         with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = file.read(MAX_FILE + 1)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > LARGEST_FILE:
-        raise InvalidInput(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB; give the part that matters")
+    if len(data) > MAX_FILE:
+        raise InvalidInput(f"{path} is larger than {MAX_FILE // 1_000_000} MB; give the part that matters")
     return data
 
 
@@ -106,17 +104,17 @@ def _pages(pages: Iterable[PageObject]) -> str:
     for page in pages:
         texts.append(BINARY.sub("", page.extract_text()).encode("utf-8", "ignore").decode())
         length += len(texts[-1])
-        if length > LONGEST_TEXT:
+        if length > MAX_TEXT:
             break
     return "\n\n".join(texts)
 
 
 def _name(path: Path) -> str:
-    return NOT_IN_NAMES.sub("_", path.name).strip()[:LONGEST_NAME].strip() or "source"
+    return NOT_IN_NAMES.sub("_", path.name).strip()[:MAX_NAME].strip() or "source"
 
 
 def _unused(name: str, used: Iterable[str]) -> str:
     """The name, with a number behind it if another source has it already."""
     taken = set(used)
-    numbered = (f"{name[: LONGEST_NAME - 6].strip()} ({number})" for number in count(2))
+    numbered = (f"{name[: MAX_NAME - 6].strip()} ({number})" for number in count(2))
     return name if name not in taken else next(other for other in numbered if other not in taken)

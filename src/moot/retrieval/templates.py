@@ -19,7 +19,7 @@ from moot.retrieval.retriever import Document
 from moot.text.files import write_whole
 
 BUILT_IN = Path(moot.formats.__file__).parent / "critique" / "templates"
-LONGEST = 20_000
+MAX_BYTES = 20_000
 """Bytes of a file; a few templates go into every prompt of a debate."""
 
 _NAME = re.compile(r"[a-z0-9-]+")
@@ -103,13 +103,13 @@ def documents(templates: Iterable[Template]) -> tuple[Document, ...]:
 def _content(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(LONGEST + 1)
+            data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise NotFound(f"no file {path}") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > LONGEST:
-        raise InvalidInput(f"{path} is longer than {LONGEST} bytes; a template should fit on a page")
+    if len(data) > MAX_BYTES:
+        raise InvalidInput(f"{path} is longer than {MAX_BYTES} bytes; a template should fit on a page")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

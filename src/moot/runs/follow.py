@@ -13,10 +13,10 @@ from typing import Protocol
 
 from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.core.format import AnyFormat
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import StoreError
 from moot.formats import find
-from moot.reading.history import placed, told
+from moot.reading.history import events_of, placed
 from moot.runs.live import Heard
 
 LOOK_SECONDS = 2.0
@@ -24,7 +24,7 @@ LOOK_SECONDS = 2.0
 
 
 class Loads(Protocol):
-    async def load(self, debate_id: str) -> Stored: ...
+    async def load(self, debate_id: str) -> StoredDebate: ...
 
 
 async def follow(
@@ -73,7 +73,7 @@ async def _stored(store: Loads, formats: Mapping[str, AnyFormat], debate_id: str
         stored = await store.load(debate_id)
     except StoreError:  # it is away; what happens meanwhile will be there when it is back
         return None
-    events = told(stored, find(formats, stored.record.format))
+    events = events_of(stored, find(formats, stored.record.format))
     return sorted(events, key=lambda event: event.id)  # turns played side by side end in any order
 
 

@@ -27,16 +27,16 @@ EVENTS = "moot_events"
 ASKS = "moot_asks"
 """On which a process asks for the text so far of a debate's turns in progress."""
 TICK_SECONDS = 0.05
-LONGEST = 7900
+MAX_MESSAGE = 7900
 """Bytes of a message; Postgres takes less than 8000."""
-LONGEST_PART = 1200
+MAX_PART = 1200
 """Characters, of which JSON makes up to six bytes each."""
 PART = "+"
 AGAIN_SECONDS = 1.0
 ALIVE_SECONDS = 10.0
 
 
-class Teller:
+class Publisher:
     """Tells what the runs of this process say, a few times a second, little pieces put together."""
 
     def __init__(self, server: Server) -> None:
@@ -104,7 +104,7 @@ def messages(told: Iterator[Event | str]) -> Iterator[str]:
     size = 0
     for line in (line for each in told for line in _lines(each)):
         length = len(line.encode()) + 1
-        if size + length > LONGEST:
+        if size + length > MAX_MESSAGE:
             yield "\n".join(message)
             message, size = [], 0
         message.append(line)
@@ -117,14 +117,14 @@ def _lines(told: Event | str) -> Iterator[str]:
     if isinstance(told, str):
         yield told
         return
-    while isinstance(told, TurnChunk) and len(told.text) > LONGEST_PART:
-        yield f"{told.debate} {PART}{encode(replace(told, text=told.text[:LONGEST_PART])).decode()}"
-        told = replace(told, offset=told.offset + LONGEST_PART, text=told.text[LONGEST_PART:])
+    while isinstance(told, TurnChunk) and len(told.text) > MAX_PART:
+        yield f"{told.debate} {PART}{encode(replace(told, text=told.text[:MAX_PART])).decode()}"
+        told = replace(told, offset=told.offset + MAX_PART, text=told.text[MAX_PART:])
     line = f"{told.debate} {encode(told).decode()}"
-    yield line if len(line.encode()) < LONGEST else told.debate
+    yield line if len(line.encode()) < MAX_MESSAGE else told.debate
 
 
-class Ear:
+class Listener:
     """One connection on which this process hears the others; made again when it is lost."""
 
     def __init__(self, server: Server) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing, suppress
 
 from moot.core.emitter import Sink
-from moot.core.engine import Ending
+from moot.core.engine import RunResult
 from moot.errors import StoreError, WrongStatus
 from moot.runs.choice import postgres_queue
 from moot.runs.runner import Runner
@@ -26,7 +26,7 @@ class Shared:
         self._say = say
         self._last = 0
 
-    async def play(self, debate_id: str, sink: Sink) -> Ending:
+    async def play(self, debate_id: str, sink: Sink) -> RunResult:
         """Have a debate run, and follow it until it ends or waits for a person; what was shown is not shown again."""
         with suppress(WrongStatus):  # it waits for an answer, or stops: that is then what is followed
             await self._queue.enqueue(debate_id)
@@ -40,7 +40,7 @@ class Shared:
             helping.cancel()
             await asyncio.gather(helping, return_exceptions=True)
         record = (await self._runner.store.load(debate_id)).record
-        return Ending(record.status, record.stop_reason, record.outcome, record.error)
+        return RunResult(record.status, record.stop_reason, record.outcome, record.error)
 
     async def _help_out(self) -> None:
         """Work the queue as soon as nobody else does."""

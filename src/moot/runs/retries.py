@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import count
 
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import ModelError, MootError, RateLimited, Refused
 
 TAKEN_OVER = "taken_over"
 """The code of the failure that tells of a run that died."""
-LONGEST_SECONDS = 600.0
+MAX_SECONDS = 600.0
 
 
-def first_missing(stored: Stored) -> int:
+def first_missing(stored: StoredDebate) -> int:
     """The first position without a turn; those played beside it may have theirs."""
     there = {turn.position for turn in stored.turns}
     return next(position for position in count() if position not in there)
 
 
-def attempts(stored: Stored) -> int:
+def attempts(stored: StoredDebate) -> int:
     """How many runs have failed at what comes next, since a person last had the debate go on."""
     position, since = first_missing(stored), stored.record.tries_from
     return len({failure.run for failure in stored.failures if failure.position >= position and failure.run > since})
@@ -43,4 +43,4 @@ class Retries:
         if not isinstance(error, ModelError) or isinstance(error, Refused) or before >= self.most:
             return None
         asked = (error.retry_after or 0.0) if isinstance(error, RateLimited) else 0.0
-        return max(asked, min(self.seconds * 2.0**before, LONGEST_SECONDS))
+        return max(asked, min(self.seconds * 2.0**before, MAX_SECONDS))

@@ -13,10 +13,10 @@ from typing import NoReturn, TypeAlias
 
 from moot.core.debate import Failure, Record, Status
 from moot.core.emitter import Sink
-from moot.core.engine import Ending, Player, RetryIn, TurnStore, Until, run_debate
+from moot.core.engine import Player, RetryIn, RunResult, TurnStore, Until, run_debate
 from moot.core.events import EVENTS_PER_RUN, DebateFailed
 from moot.core.format import AnyFormat
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, NotFound, StoreError, WrongStatus
 from moot.formats import find
 from moot.runs.process import is_dead, this_process
@@ -46,7 +46,7 @@ class Runner:
         self._players_of = players_of
         self._telemetry = telemetry
 
-    async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> Ending:
+    async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.
 
         Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
@@ -56,7 +56,7 @@ class Runner:
             if ending.status is not Status.WAITING or not await self._answered(debate_id):
                 return ending
 
-    async def run_queued(self, debate_id: str, sink: Sink, max_retries: int = 0) -> Ending:
+    async def run_queued(self, debate_id: str, sink: Sink, max_retries: int = 0) -> RunResult:
         """One run of a queued debate, or of one whose run has died, as a queue wants it.
 
         When it is cancelled, the debate is queued again; so it is, for later, when a model could not be used, until
@@ -78,19 +78,19 @@ class Runner:
 
     async def _play(
         self,
-        stored: Stored,
+        stored: StoredDebate,
         sink: Sink,
         *,
         queued: bool = False,
         until: Until | None = None,
         retry_in: RetryIn = lambda error, advanced: None,
-    ) -> Ending:
+    ) -> RunResult:
         """Play a debate that is taken, for as long as its lease can be prolonged."""
         record, store = stored.record, Patient(self.store)
         try:
             format = find(self.formats, record.format)
         except NotFound as error:
-            await self.store.end(record.id, record.run, Ending(Status.FAILED, "failed", error=str(error)))
+            await self.store.end(record.id, record.run, RunResult(Status.FAILED, "failed", error=str(error)))
             raise
         played = partial(
             run_debate,
@@ -121,7 +121,7 @@ class Runner:
         ahead = (record.lease_until or time.time()) - self.settings.lease_seconds - time.time()
         return lambda: time.time() + ahead
 
-    async def note_loss(self, stored: Stored, owner: str | None) -> Stored:
+    async def note_loss(self, stored: StoredDebate, owner: str | None) -> StoredDebate:
         """Keep that the run before this one has died."""
         lost = (owner or "a process").partition(" (")[0]
         message = f"{lost} was lost in the middle of a run; another has taken over"
@@ -131,10 +131,10 @@ class Runner:
         await self.store.add_failure(stored.record.id, failure)
         return stored._replace(failures=(*stored.failures, failure))
 
-    async def _give_up(self, stored: Stored, sink: Sink) -> Ending:
+    async def _give_up(self, stored: StoredDebate, sink: Sink) -> RunResult:
         record = stored.record
         last = stored.failures[-1].message
-        ending = Ending(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
+        ending = RunResult(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
         log.warning("%s is %s", record.id, ending.error, extra={"code": "given_up", "run": record.run})
         await self.store.end(record.id, record.run, ending)
         sink(
@@ -144,7 +144,7 @@ class Runner:
         )
         return ending
 
-    async def _take(self, debate_id: str, queued: bool = False) -> Stored:
+    async def _take(self, debate_id: str, queued: bool = False) -> StoredDebate:
         """Own the debate; what a dead process of this machine still holds is free at once."""
         lease = self.settings.lease_seconds
         try:
@@ -169,7 +169,7 @@ class Runner:
             except StoreError as error:
                 log.warning("%s: no heartbeat, trying again: %s", debate_id, error)
 
-    async def _interrupted(self, debate_id: str, run: int, playing: asyncio.Task[Ending], queued: bool) -> None:
+    async def _interrupted(self, debate_id: str, run: int, playing: asyncio.Task[RunResult], queued: bool) -> None:
         """Leave a debate that this process gives up as stopped, so that anyone can resume it at once.
 
         What came from a queue goes back to it, unless it was to stop anyway.
@@ -179,4 +179,4 @@ class Runner:
         asked_to_stop = (await self.store.load(debate_id)).record.status is Status.STOPPING
         left = Status.QUEUED if queued and not asked_to_stop else Status.STOPPED
         with suppress(Fenced):
-            await self.store.end(debate_id, run, Ending(left, "stopped" if asked_to_stop else "interrupted"))
+            await self.store.end(debate_id, run, RunResult(left, "stopped" if asked_to_stop else "interrupted"))

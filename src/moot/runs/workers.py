@@ -26,7 +26,7 @@ from moot.core.events import Event
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
 from moot.runs.follow import follow
 from moot.runs.in_progress import Runs
-from moot.runs.notify import ASKS, Ear, Teller
+from moot.runs.notify import ASKS, Listener, Publisher
 from moot.runs.process import is_dead, this_process
 from moot.runs.queue import Backlog, Load
 from moot.runs.runner import Runner
@@ -61,8 +61,8 @@ class PostgresQueue:
         self._queries = jobs.queries(AsyncpgPoolDriver(server.pool))
         self._tables = self._queries.qbe.qualified
         self._id = QueueManagerId(uuid.uuid4())
-        self._teller = Teller(server)
-        self._ear = Ear(server)
+        self._teller = Publisher(server)
+        self._ear = Listener(server)
         self._runs = Runs(self._wake)
         self._jobs: dict[str, tuple[Job, float]] = {}
         """The job of each run, and when it began."""

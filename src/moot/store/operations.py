@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from moot.core.debate import Failure, Rating, Record, Said, Status, Turn, Workflow
-from moot.core.engine import Control, Ending
+from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Workflow
+from moot.core.engine import Control, RunResult
 from moot.core.notices import Notice, notices
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.store.sql import (
     Parameters,
@@ -31,7 +31,7 @@ from moot.store.sql import (
     turn_parameters,
     workflow_from,
 )
-from moot.store.store import Place, Running, Unfinished, Worker
+from moot.store.store import Cursor, Running, Unfinished, Worker
 
 
 class Statement(NamedTuple):
@@ -73,14 +73,14 @@ def create(record: Record, key: str | None, watched: bool) -> Operation[Record]:
     return record_from(rows[0])
 
 
-def load(debate_id: str) -> Operation[Stored]:
+def load(debate_id: str) -> Operation[StoredDebate]:
     record = yield from _find(debate_id)
     turns = yield Statement("list_turns", {"debate_id": debate_id})
     failures = yield Statement("list_failures", {"debate_id": debate_id})
     ratings = yield Statement("latest_rating", {"debate_id": debate_id})
     workflows = yield Statement("find_workflow", {"debate_id": debate_id})
     deliveries = yield Statement("list_deliveries", {"debate_id": debate_id})
-    return Stored(
+    return StoredDebate(
         record,
         tuple(map(turn_from, turns)),
         tuple(map(failure_from, failures)),
@@ -91,7 +91,7 @@ def load(debate_id: str) -> Operation[Stored]:
 
 
 def list_debates(
-    limit: int, status: Status | None, format: str | None, words: str, after: Place | None
+    limit: int, status: Status | None, format: str | None, words: str, after: Cursor | None
 ) -> Operation[tuple[Record, ...]]:
     parameters: Parameters = {
         "limit": limit,
@@ -197,7 +197,7 @@ def heartbeat(debate_id: str, run: int, lease_seconds: float) -> Operation[None]
         raise (yield from _why_fenced(debate_id, run))
 
 
-def end(debate_id: str, run: int, ending: Ending, hooks: Sequence[str]) -> Operation[None]:
+def end(debate_id: str, run: int, ending: RunResult, hooks: Sequence[str]) -> Operation[None]:
     """With what these webhooks are to be told of it."""
     parameters: Parameters = {
         "debate_id": debate_id,
@@ -240,7 +240,7 @@ def pause(debate_id: str) -> Operation[Record]:
     return record_from(rows[0]) if rows else (yield from _find(debate_id))
 
 
-def say(debate_id: str, said: Said) -> Operation[Said]:
+def say(debate_id: str, said: HumanReply) -> Operation[HumanReply]:
     parameters: Parameters = {
         "debate_id": debate_id,
         "position": said.position,
@@ -258,7 +258,7 @@ def say(debate_id: str, said: Said) -> Operation[Said]:
     return said_from(rows[0])
 
 
-def said(debate_id: str) -> Operation[tuple[Said, ...]]:
+def said(debate_id: str) -> Operation[tuple[HumanReply, ...]]:
     rows = yield Statement("list_said", {"debate_id": debate_id})
     return tuple(map(said_from, rows))
 

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from moot.core.debate import Failure, Said, Turn
-from moot.core.engine import Control, Ending, TurnStore
+from moot.core.debate import Failure, HumanReply, Turn
+from moot.core.engine import Control, RunResult, TurnStore
 from moot.errors import StoreAway
 
 log = logging.getLogger(__name__)
@@ -27,13 +27,13 @@ class Patient:
     async def append(self, debate_id: str, turn: Turn) -> Control:
         return await until_back(lambda: self._store.append(debate_id, turn))
 
-    async def said(self, debate_id: str) -> tuple[Said, ...]:
+    async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
         return await until_back(lambda: self._store.said(debate_id))
 
     async def add_failure(self, debate_id: str, failure: Failure) -> None:
         await until_back(lambda: self._store.add_failure(debate_id, failure))
 
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None:
         await until_back(lambda: self._store.end(debate_id, run, ending))
 
 

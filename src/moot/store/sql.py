@@ -11,7 +11,18 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import orjson
 
-from moot.core.debate import Failure, JsonObject, Rating, Record, Said, SeatSettings, Status, Turn, Usage, Workflow
+from moot.core.debate import (
+    Failure,
+    HumanReply,
+    JsonObject,
+    Rating,
+    Record,
+    SeatSettings,
+    Status,
+    Turn,
+    Usage,
+    Workflow,
+)
 from moot.core.notices import Notice
 from moot.errors import SchemaTooNew
 
@@ -177,8 +188,8 @@ def failure_from(row: Row) -> Failure:
     )
 
 
-def said_from(row: Row) -> Said:
-    return Said(row["action"], row["text"], row["position"], row["at"])
+def said_from(row: Row) -> HumanReply:
+    return HumanReply(row["action"], row["text"], row["position"], row["at"])
 
 
 def rating_from(row: Row) -> Rating:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from moot.core.debate import Failure, Rating, Record, Said, Status, Turn, Workflow
-from moot.core.engine import Control, Ending
+from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Workflow
+from moot.core.engine import Control, RunResult
 from moot.core.notices import Notice
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.store import operations
 from moot.store.operations import Operation
-from moot.store.store import Place, Running, Unfinished, Worker
+from moot.store.store import Cursor, Running, Unfinished, Worker
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class SqlStore:
     async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
         return await self.database.write(operations.create(record, key, watched), atomic=True)
 
-    async def load(self, debate_id: str) -> Stored:
+    async def load(self, debate_id: str) -> StoredDebate:
         return await self.database.read(operations.load(debate_id))
 
     async def list(
@@ -47,7 +47,7 @@ class SqlStore:
         status: Status | None = None,
         format: str | None = None,
         words: str = "",
-        after: Place | None = None,
+        after: Cursor | None = None,
     ) -> tuple[Record, ...]:
         return await self.database.read(operations.list_debates(limit, status, format, words, after))
 
@@ -81,7 +81,9 @@ class SqlStore:
     async def add_failure(self, debate_id: str, failure: Failure) -> None:
         await self.database.write(operations.add_failure(debate_id, failure))
 
-    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
+    async def take(
+        self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False
+    ) -> StoredDebate:
         # From here on only this run can append, so its turns can be read afterwards.
         record = await self.database.write(operations.take(debate_id, owner, lease_seconds, only_queued))
         return (await self.load(debate_id))._replace(record=record)
@@ -89,7 +91,7 @@ class SqlStore:
     async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:
         await self.database.write(operations.heartbeat(debate_id, run, lease_seconds))
 
-    async def end(self, debate_id: str, run: int, ending: Ending) -> None:
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None:
         hooks = self._hooks.get(ending.status, ())
         await self.database.write(operations.end(debate_id, run, ending, hooks), atomic=True)
 
@@ -105,10 +107,10 @@ class SqlStore:
     async def pause(self, debate_id: str) -> Record:
         return await self.database.write(operations.pause(debate_id))
 
-    async def say(self, debate_id: str, said: Said) -> Said:
+    async def say(self, debate_id: str, said: HumanReply) -> HumanReply:
         return await self.database.write(operations.say(debate_id, said), atomic=True)
 
-    async def said(self, debate_id: str) -> tuple[Said, ...]:
+    async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
         return await self.database.read(operations.said(debate_id))
 
     async def rate(self, debate_id: str, rating: Rating) -> Rating:

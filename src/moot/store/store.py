@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from moot.core.debate import Rating, Record, Said, Status, Workflow
+from moot.core.debate import HumanReply, Rating, Record, Status, Workflow
 from moot.core.engine import TurnStore
 from moot.core.notices import Notice
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 
 
 class Deliveries(Protocol):
@@ -23,7 +23,7 @@ class Deliveries(Protocol):
         ...
 
 
-class Place(NamedTuple):
+class Cursor(NamedTuple):
     """Where a page of a list ended: at this debate."""
 
     created_at: float
@@ -70,7 +70,7 @@ class Store(TurnStore, Deliveries, Protocol):
         """
         ...
 
-    async def load(self, debate_id: str) -> Stored:
+    async def load(self, debate_id: str) -> StoredDebate:
         """Raises NotFound."""
         ...
 
@@ -81,7 +81,7 @@ class Store(TurnStore, Deliveries, Protocol):
         status: Status | None = None,
         format: str | None = None,
         words: str = "",
-        after: Place | None = None,
+        after: Cursor | None = None,
     ) -> tuple[Record, ...]:
         """Newest first; `words` stand in the topic, in any case, and the page begins after the place."""
         ...
@@ -121,7 +121,9 @@ class Store(TurnStore, Deliveries, Protocol):
         """Undo `delete`; no change when the debate is not hidden. Raises NotFound."""
         ...
 
-    async def take(self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False) -> Stored:
+    async def take(
+        self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False
+    ) -> StoredDebate:
         """Begin a run: raise the run number, own the debate, set it running.
 
         Raises Busy while another run's lease lasts, WrongStatus when the debate is finished, or neither queued nor
@@ -149,7 +151,7 @@ class Store(TurnStore, Deliveries, Protocol):
         """Stop a debate that has waited too long for a person; no change when it does not wait."""
         ...
 
-    async def say(self, debate_id: str, said: Said) -> Said:
+    async def say(self, debate_id: str, said: HumanReply) -> HumanReply:
         """Keep a person's words; a debate that waits for them is queued at once.
 
         Raises WrongStatus when the step they answer has an answer already.

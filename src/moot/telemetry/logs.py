@@ -43,7 +43,7 @@ FIELDS = (
 """What a line may say beside its event; whatever else a library adds to its records stays out."""
 HIDDEN = "[hidden]"
 SECRET_NAMES = re.compile(r"(^|_)(key|token|secret|headers|credentials)(_|$)|password|apikey", re.IGNORECASE)
-SHORTEST_SECRET = 8
+MIN_SECRET = 8
 """A shorter one is a word of every other line."""
 
 
@@ -111,7 +111,7 @@ def secrets(settings: AppSettings, environ: Mapping[str, str]) -> Iterator[str]:
 
 def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
     """Puts `[hidden]` in the place of every secret, also where JSON writes it with other characters."""
-    long = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+    long = [secret for secret in secrets if len(secret) >= MIN_SECRET]
     written = (json.dumps, partial(json.dumps, ensure_ascii=False))
     forms = {*long, *(write(secret)[1:-1] for secret in long for write in written)}
     if not forms:

@@ -11,10 +11,10 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from moot.core.debate import Usage
 
 SECONDS = (0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
-MOST_MODELS = 50
+MAX_MODELS = 50
 """Those that come later are counted together."""
 OTHER = "other"
-LONGEST_NAME = 80
+MAX_NAME = 80
 
 
 class Metrics:
@@ -51,7 +51,7 @@ class Metrics:
         self._turns.labels(format, kind).observe(seconds)
 
     def call_answered(self, provider: str, model: str, seconds: float, usage: Usage) -> None:
-        name = self._known(f"{provider}:{model}"[:LONGEST_NAME])
+        name = self._known(f"{provider}:{model}"[:MAX_NAME])
         self._calls.labels(provider).observe(seconds)
         self._tokens.labels("input", name).inc(usage.input_tokens)
         self._tokens.labels("output", name).inc(usage.output_tokens)
@@ -61,7 +61,7 @@ class Metrics:
         self._errors.labels(provider, code).inc()
 
     def _known(self, model: str) -> str:
-        if model not in self._models and len(self._models) >= MOST_MODELS:
+        if model not in self._models and len(self._models) >= MAX_MODELS:
             return OTHER
         self._models.add(model)
         return model

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from moot.core.debate import Record, Status, Step
 from moot.core.emitter import Sink
-from moot.core.engine import Ending, Player, Reply, Voice
+from moot.core.engine import Player, Reply, RunResult, TurnWriter
 from moot.core.events import Event, TurnFinished
 from moot.core.script import Debate
 from moot.errors import Fenced, ModelError
@@ -35,7 +35,7 @@ class Telemetry:
         self.metrics = metrics
         self.spans = spans or NoSpans()
 
-    async def run(self, record: Record, sink: Sink, play: Callable[[Sink], Awaitable[Ending]]) -> Ending:
+    async def run(self, record: Record, sink: Sink, play: Callable[[Sink], Awaitable[RunResult]]) -> RunResult:
         """Observe a run of a debate; `play` is given the sink to tell its events to."""
         about = {
             **_in_debate(record.id, "invoke_workflow"),
@@ -106,7 +106,7 @@ class Telemetry:
         if self.metrics:
             self.metrics.turn_stored(format, event.kind, event.duration_ms / 1000)
 
-    def _ended(self, record: Record, ending: Ending, duration_ms: int) -> None:
+    def _ended(self, record: Record, ending: RunResult, duration_ms: int) -> None:
         retried = ending.status is Status.QUEUED
         about = {"status": ending.status.value, "reason": ending.stop_reason, "duration_ms": duration_ms}
         if ending.status is Status.FAILED:
@@ -124,7 +124,7 @@ class _Observed:
         self._player = player
         self._spans = spans
 
-    async def play(self, debate: Debate[Any], step: Step, voice: Voice) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
         operation = "invoke_agent" if step.seat in debate.seats else "step"
         about = {
             **_in_debate(debate.id, operation),

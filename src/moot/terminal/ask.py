@@ -33,7 +33,7 @@ TEXTS: Mapping[Action, str] = {
 WIDTH = 78
 
 
-class Left(Enum):
+class NoAnswer(Enum):
     """Why a person did not answer."""
 
     NO_ANSWER = auto()
@@ -42,11 +42,11 @@ class Left(Enum):
 
 
 class _Gone(Exception):
-    def __init__(self, left: Left) -> None:
+    def __init__(self, left: NoAnswer) -> None:
         self.left = left
 
 
-async def converse(app: App, asked: Waiting) -> Left | None:
+async def ask_person(app: App, asked: Waiting) -> NoAnswer | None:
     """Ask until there is an answer that the debate takes; None when it has been given."""
     _print(*question_lines(asked))
     try:
@@ -55,7 +55,7 @@ async def converse(app: App, asked: Waiting) -> Left | None:
     except TimeoutError:
         await app.pause(asked.debate)
         _print("")
-        return Left.NO_ANSWER
+        return NoAnswer.NO_ANSWER
     except _Gone as gone:
         _print("")
         return gone.left
@@ -122,7 +122,7 @@ async def _line(prompt: str) -> str:
 
     def interrupt() -> None:
         if not typed.done():
-            typed.set_exception(_Gone(Left.INTERRUPTED))
+            typed.set_exception(_Gone(NoAnswer.INTERRUPTED))
 
     loop.add_reader(terminal, read)
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -138,7 +138,7 @@ async def _line(prompt: str) -> str:
             with suppress(NotImplementedError):
                 loop.remove_signal_handler(name)
     if not line:
-        raise _Gone(Left.CLOSED)
+        raise _Gone(NoAnswer.CLOSED)
     return line.decode("utf-8", "replace").strip()
 
 

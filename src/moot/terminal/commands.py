@@ -18,8 +18,8 @@ from rich.text import Text
 from moot import settings
 from moot.app import App, build
 from moot.core.debate import Action, Status
-from moot.core.replay import retold
-from moot.core.stored import Stored
+from moot.core.replay import turn_events
+from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
@@ -30,10 +30,10 @@ from moot.terminal.views import PlainView
 from moot.terminal.watch import (
     Exit,
     Watching,
-    complain,
-    nobody_reads,
+    discard_stdout,
+    print_error,
+    print_note,
     print_outcome,
-    remark,
     show_turns,
     waiting_text,
     watch,
@@ -52,11 +52,11 @@ def run_command(command: Coroutine[None, None, Exit]) -> Exit:
         sys.stdout.flush()
         return code
     except InvalidInput as error:
-        return complain(str(error), Exit.USAGE)
+        return print_error(str(error), Exit.USAGE)
     except MootError as error:
-        return complain(str(error), Exit.FAILED)
+        return print_error(str(error), Exit.FAILED)
     except BrokenPipeError:
-        nobody_reads()
+        discard_stdout()
         return Exit.FAILED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
@@ -108,7 +108,7 @@ async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
     topic, chosen = asked.topic(), asked.settings()
     async with build(settings.load(), tape=tape.open()) as app:
         record = await app.create(asked.format, topic, chosen)
-        return await watch(app, Stored(record), how)
+        return await watch(app, StoredDebate(record), how)
 
 
 async def estimate(asked: Asked, as_json: bool) -> Exit:
@@ -324,7 +324,7 @@ async def doctor() -> Exit:
     return Exit.DONE if healthy else Exit.FAILED
 
 
-async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
+async def _show(app: App, stored: StoredDebate, as_json: bool) -> Exit:
     record, format = stored.record, find(app.formats, stored.record.format)
     if as_json:
         _print_json(app.trace(stored))
@@ -332,16 +332,16 @@ async def _show(app: App, stored: Stored, as_json: bool) -> Exit:
     console = Console()
     console.print(introduction(record, format), soft_wrap=not console.is_terminal)
     show_turns(PlainView(console, format), stored, format)
-    titles = {event.seat: event.title for event in retold(record, stored.turns, format)}
+    titles = {event.seat: event.title for event in turn_events(record, stored.turns, format)}
     for failure in stored.failures:
         who = titles.get(failure.seat) or format.title(failure.seat)
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
         say(console, f"\n! {who}, an attempt failed: {failure.message}{kept}", "yellow")
     if record.outcome is not None:
         print_outcome(console, format, stored)
-        remark(console, usage_text(stored.turns))
+        print_note(console, usage_text(stored.turns))
     elif question := await app.question(record.id):
-        remark(console, waiting_text(record.id, question.text, question.actions))
+        print_note(console, waiting_text(record.id, question.text, question.actions))
     else:
         reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
         say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")

@@ -17,13 +17,13 @@ from moot import settings
 from moot.app import App, build
 from moot.core.debate import Record, Status
 from moot.core.events import Event, TurnFinished
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError
 from moot.formats.evaluation.ideas import REPORT, Idea, read, settings_for, topics_from, write_report
 from moot.formats.evaluation.scorecard import Scorecard, compare, last_of, ranking
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
-from moot.terminal.watch import Exit, Watching, complain, nobody_reads, remark, watch
+from moot.terminal.watch import Exit, Watching, discard_stdout, print_error, print_note, watch
 
 AT_ONCE = 3
 FORMAT = "evaluation"
@@ -82,7 +82,7 @@ async def _create(app: App, name: str, idea: Idea, wanted: Evaluating, chosen: M
 
 
 async def _one(app: App, draft: _Draft, wanted: Evaluating) -> Exit:
-    code = await watch(app, Stored(draft.record), Watching(wanted.as_json))
+    code = await watch(app, StoredDebate(draft.record), Watching(wanted.as_json))
     stored = await app.load(draft.record.id)
     if stored.record.status is Status.FINISHED:
         _report(stored, draft, wanted.output, wanted.compares, Console(stderr=wanted.as_json))
@@ -108,7 +108,9 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
     return Exit.DONE if len(ranked) == len(drafts) else Exit.FAILED
 
 
-async def _run(app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore, as_json: bool) -> Stored | None:
+async def _run(
+    app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore, as_json: bool
+) -> StoredDebate | None:
     bar = progress.add_task(draft.name, total=draft.calls)
 
     def sink(event: Event) -> None:
@@ -124,13 +126,13 @@ async def _run(app: App, draft: _Draft, progress: Progress, free: asyncio.Semaph
             with _failure_told(draft):
                 ending = await app.run(draft.record.id, sink)
     except asyncio.CancelledError:
-        complain(f"{draft.name} was left; {again}", Exit.INTERRUPTED)
+        print_error(f"{draft.name} was left; {again}", Exit.INTERRUPTED)
         raise
     if ending is None:
         return None
     if ending.status is not Status.FINISHED:
         why = ending.error or ending.stop_reason
-        complain(f"{draft.name} is {ending.status}: {why}; {again}", Exit.FAILED)
+        print_error(f"{draft.name} is {ending.status}: {why}; {again}", Exit.FAILED)
         return None
     progress.update(bar, completed=draft.calls)
     return await app.load(draft.record.id)
@@ -142,20 +144,20 @@ def _failure_told(draft: _Draft) -> Iterator[None]:
     try:
         yield
     except MootError as error:
-        complain(f"{draft.name}: {error}", Exit.FAILED)
+        print_error(f"{draft.name}: {error}", Exit.FAILED)
 
 
 def _print(event: Event) -> None:
     try:
         JsonView().show(event)
     except BrokenPipeError:
-        nobody_reads()  # the reports are written all the same
+        discard_stdout()  # the reports are written all the same
 
 
-def _report(stored: Stored, draft: _Draft, output: Path | None, compares: bool, console: Console) -> Scorecard:
+def _report(stored: StoredDebate, draft: _Draft, output: Path | None, compares: bool, console: Console) -> Scorecard:
     card = Scorecard.model_validate(stored.record.outcome)
     path = write_report(output or draft.idea.report, card.document(stored.record, stored.turns))
-    remark(console, f"{draft.name}: {path}", "green")
+    print_note(console, f"{draft.name}: {path}", "green")
     if compares:
         _compare(console, draft.before, card)
     return card
@@ -163,7 +165,7 @@ def _report(stored: Stored, draft: _Draft, output: Path | None, compares: bool, 
 
 def _compare(console: Console, before: Scorecard | None, card: Scorecard) -> None:
     if before is None:
-        remark(console, "There is no earlier evaluation of this idea to compare with.")
+        print_note(console, "There is no earlier evaluation of this idea to compare with.")
         return
     header, *rows = compare(before, card)
     console.print()

@@ -18,7 +18,7 @@ from moot.reading.words import reason_text, short_model
 from moot.text.plain import printable
 
 INDENT = "  "
-LONGEST_LINE = 100
+MAX_LINE = 100
 WIDE = 80
 """From this width on, tables show all their columns."""
 

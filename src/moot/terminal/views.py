@@ -18,7 +18,7 @@ from moot.core.events import Event, LimitReached, RoundStarted, TurnChunk, TurnF
 from moot.core.format import AnyFormat
 from moot.reading.words import is_speech, reason_text, short_model, title_of
 from moot.terminal.console import Bottom, wrap
-from moot.terminal.tables import INDENT, LONGEST_LINE
+from moot.terminal.tables import INDENT, MAX_LINE
 from moot.text.plain import printable
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
@@ -216,7 +216,7 @@ class JsonView:
 
 
 def text_width(console_width: int) -> int:
-    return max(20, min(LONGEST_LINE, console_width - 2 * len(INDENT)))
+    return max(20, min(MAX_LINE, console_width - 2 * len(INDENT)))
 
 
 def turn_lines(format: AnyFormat, turn: TurnFinished, console_width: int) -> Iterator[Text]:

@@ -19,18 +19,18 @@ from rich.text import Text
 from moot.app import App
 from moot.core.debate import Action, Outcome, Record, Status, span_seconds
 from moot.core.emitter import Sink
-from moot.core.engine import Ending
+from moot.core.engine import RunResult
 from moot.core.events import DebateStarted, Event, Waiting
 from moot.core.format import AnyFormat
-from moot.core.replay import retold
-from moot.core.stored import Stored
+from moot.core.replay import turn_events
+from moot.core.stored import StoredDebate
 from moot.errors import MootError
 from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.reading.words import reason_text
 from moot.runs.choice import postgres_queue
-from moot.terminal.ask import Left, converse, yes
-from moot.terminal.tables import INDENT, LONGEST_LINE, introduction, outcome_text, outcome_view, usage_text
+from moot.terminal.ask import NoAnswer, ask_person, yes
+from moot.terminal.tables import INDENT, MAX_LINE, introduction, outcome_text, outcome_view, usage_text
 from moot.terminal.views import JsonView, LiveView, PlainView, View
 from moot.text.markdown import body
 from moot.text.plain import printable
@@ -62,11 +62,11 @@ class Watching(NamedTuple):
         return not self.as_json and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-async def watch(app: App, stored: Stored, how: Watching) -> Exit:
+async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
     """Show what is stored of a debate, run it, ask its person when it waits, and show how it ends."""
     record, format = stored.record, find(app.formats, stored.record.format)
     if BUILT_IN_MODEL in {seat.model for seat in record.seats.values()}:
-        remark(Console(stderr=True), TINY, "yellow")
+        print_note(Console(stderr=True), TINY, "yellow")
     if not how.as_json:
         console = Console()
         console.print(introduction(record, format), soft_wrap=not console.is_terminal)
@@ -75,21 +75,23 @@ async def watch(app: App, stored: Stored, how: Watching) -> Exit:
             with closing(_view(stored, format, how.as_json)) as view:
                 ending, asked = await _run_interruptibly(app, stored, format, view, playing)
             if ending is None:
-                return complain(f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED)
+                return print_error(
+                    f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED
+                )
             if asked is None or not how.talks:
                 return await _conclude(app, record.id, format, ending, asked, how)
-            if left := await converse(app, asked):
+            if left := await ask_person(app, asked):
                 return _leave(record, left)
             stored = stored._replace(record=(await app.load(record.id)).record, turns=())
             if playing.here and stored.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
-                remark(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
+                print_note(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
                 return Exit.DONE
 
 
 class _Playing(NamedTuple):
     """How a debate is run: in this process, or by the workers on a Postgres."""
 
-    run: Callable[[str, Sink], Coroutine[None, None, Ending]]
+    run: Callable[[str, Sink], Coroutine[None, None, RunResult]]
     here: bool
 
 
@@ -103,18 +105,18 @@ async def _playing(app: App) -> AsyncIterator[_Playing]:
 
     await queue.start()
     try:
-        shared = Shared(app.runner, queue, lambda text: remark(Console(stderr=True), text, "yellow"))
+        shared = Shared(app.runner, queue, lambda text: print_note(Console(stderr=True), text, "yellow"))
         yield _Playing(shared.play, here=False)
     finally:
         await queue.drain(0.0)
 
 
 class _Ran(NamedTuple):
-    ending: Ending | None
+    ending: RunResult | None
     asked: Waiting | None
 
 
-async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: View, playing: _Playing) -> _Ran:
+async def _run_interruptibly(app: App, stored: StoredDebate, format: AnyFormat, view: View, playing: _Playing) -> _Ran:
     """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once, without an ending."""
     loop = asyncio.get_running_loop()
     debate_id = stored.record.id
@@ -132,7 +134,7 @@ async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: 
                 asked.append(event)
             view.show(event)
         except BrokenPipeError:
-            nobody_reads()
+            discard_stdout()
             running.cancel()
 
     def interrupt() -> None:
@@ -158,29 +160,31 @@ async def _run_interruptibly(app: App, stored: Stored, format: AnyFormat, view: 
         await asyncio.gather(*stopping)
 
 
-def show_turns(view: View, stored: Stored, format: AnyFormat) -> None:
-    for event in retold(stored.record, stored.turns, format):
+def show_turns(view: View, stored: StoredDebate, format: AnyFormat) -> None:
+    for event in turn_events(stored.record, stored.turns, format):
         view.show(event)
 
 
 async def _conclude(
-    app: App, debate_id: str, format: AnyFormat, ending: Ending, asked: Waiting | None, how: Watching
+    app: App, debate_id: str, format: AnyFormat, ending: RunResult, asked: Waiting | None, how: Watching
 ) -> Exit:
     stored = await app.load(debate_id)
     again = f"moot debate --resume {debate_id}"
     console = Console(stderr=how.as_json)
     match ending.status:
         case Status.FAILED:
-            return complain(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
+            return print_error(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
         case Status.FINISHED:
             if not how.as_json:
                 print_outcome(console, format, stored)
-                remark(console, f"{usage_text(stored.turns)}\nmoot show {debate_id} shows it again.")
+                print_note(console, f"{usage_text(stored.turns)}\nmoot show {debate_id} shows it again.")
             await _follow_up(app, stored, format, console, how)
         case Status.STOPPED:
-            remark(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
+            print_note(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
         case Status.WAITING:
-            remark(console, waiting_text(debate_id, asked.question if asked else "", asked.actions if asked else ()))
+            print_note(
+                console, waiting_text(debate_id, asked.question if asked else "", asked.actions if asked else ())
+            )
             return Exit.WAITING
     return Exit.DONE
 
@@ -192,41 +196,41 @@ def waiting_text(debate_id: str, question: str, actions: Sequence[Action]) -> st
     return "\n".join([f"{debate_id} waits for a person: {printable(question)}", "Answer with one of:", *lines])
 
 
-def _leave(record: Record, left: Left) -> Exit:
+def _leave(record: Record, left: NoAnswer) -> Exit:
     why = {
-        Left.NO_ANSWER: "paused: nobody answered in time",
-        Left.CLOSED: "waiting for your answer",
-        Left.INTERRUPTED: "waiting for your answer",
+        NoAnswer.NO_ANSWER: "paused: nobody answered in time",
+        NoAnswer.CLOSED: "waiting for your answer",
+        NoAnswer.INTERRUPTED: "waiting for your answer",
     }[left]
     sys.stderr.write(f"{record.id} is {why}; go on with: moot debate --resume {record.id}\n")
-    return Exit.INTERRUPTED if left is Left.INTERRUPTED else Exit.WAITING
+    return Exit.INTERRUPTED if left is NoAnswer.INTERRUPTED else Exit.WAITING
 
 
-async def _follow_up(app: App, stored: Stored, format: AnyFormat, console: Console, how: Watching) -> None:
+async def _follow_up(app: App, stored: StoredDebate, format: AnyFormat, console: Console, how: Watching) -> None:
     """Write the document of an approved outcome, or where the user said; then offer a workflow."""
     outcome = _outcome(format, stored)
     approved = outcome.is_approved()
     if approved or how.output:
         path = await app.write_document(stored.record.id, how.output)
-        remark(console, f"Written to {path}", "green")
+        print_note(console, f"Written to {path}", "green")
     if approved and how.talks and outcome.issue(stored.record) and await yes("Create a workflow from this decision?"):
         try:
             workflow = await app.make_workflow(stored.record.id)
         except MootError as error:
-            complain(str(error), Exit.FAILED)
+            print_error(str(error), Exit.FAILED)
         else:
-            remark(console, f"{workflow.id}: {workflow.result}", "green" if workflow.delivered else "yellow")
+            print_note(console, f"{workflow.id}: {workflow.result}", "green" if workflow.delivered else "yellow")
 
 
-def remark(console: Console, text: str, style: str = "dim") -> None:
+def print_note(console: Console, text: str, style: str = "dim") -> None:
     if console.is_terminal:
-        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
+        width = min(console.width, MAX_LINE + 2 * len(INDENT))
         console.print(Padding(Text(text, style=style), (1, len(INDENT), 0, len(INDENT))), width=width)
     else:
         console.file.write(f"\n{text}\n")
 
 
-def print_outcome(console: Console, format: AnyFormat, stored: Stored) -> None:
+def print_outcome(console: Console, format: AnyFormat, stored: StoredDebate) -> None:
     record, outcome = stored.record, _outcome(format, stored)
     document = outcome.document(record, stored.turns) if outcome.shows_document else None
     if document:
@@ -242,17 +246,17 @@ def _print_document(console: Console, text: str) -> None:
     if console.is_terminal:
         from rich.markdown import Markdown  # slow to import
 
-        width = min(console.width, LONGEST_LINE + 2 * len(INDENT))
+        width = min(console.width, MAX_LINE + 2 * len(INDENT))
         console.print(Padding(Markdown(text), (1, len(INDENT))), width=width)
     else:
         console.file.write(f"\n{text}\n")
 
 
-def _outcome(format: AnyFormat, stored: Stored) -> Outcome:
+def _outcome(format: AnyFormat, stored: StoredDebate) -> Outcome:
     return format.outcome.model_validate(stored.record.outcome)
 
 
-def _view(stored: Stored, format: AnyFormat, as_json: bool) -> View:
+def _view(stored: StoredDebate, format: AnyFormat, as_json: bool) -> View:
     if as_json:
         return JsonView()
     console = Console()
@@ -261,11 +265,11 @@ def _view(stored: Stored, format: AnyFormat, as_json: bool) -> View:
     return LiveView(console, stored.record, format, seconds_before=span_seconds(stored.turns))
 
 
-def nobody_reads() -> None:
+def discard_stdout() -> None:
     """Let what is still written to stdout vanish, as its reader has."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def complain(message: str, code: Exit) -> Exit:
+def print_error(message: str, code: Exit) -> Exit:
     sys.stderr.write(f"moot: {printable(' '.join(message.split()))}\n")
     return code

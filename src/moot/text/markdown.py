@@ -51,13 +51,13 @@ def _dumper() -> type[Any]:
     return Dumper
 
 
-LONGEST_TITLE = 120
+MAX_TITLE = 120
 
 
-_DEEPEST_HEADING = 3  # of those that are the document's own
+_MAX_HEADING = 3  # of those that are the document's own
 
 
-_DEEPEST = 16  # the reader looks no deeper than 20 levels; others might
+_MAX_LEVEL = 16  # the reader looks no deeper than 20 levels; others might
 
 
 _END = "end of the text"
@@ -168,7 +168,7 @@ def _stays(text: str, level: int) -> bool:
     parts = [*tokens, *(part for token in tokens for part in token.children or ())]
     return (
         [(token.level, token.content) for token in tokens[-2:]] == [(1, _END), (0, "")]
-        and all(part.level < _DEEPEST for part in parts)
+        and all(part.level < _MAX_LEVEL for part in parts)
         and not env.get("references")
         and not any(part.type in ("html_block", "html_inline", "image") for part in parts)
         and all(int(part.tag[1:]) > level for part in parts if part.type == "heading_open")

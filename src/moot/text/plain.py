@@ -8,15 +8,15 @@ import unicodedata
 
 from pydantic import JsonValue
 
-LONGEST_SLUG = 60
+MAX_SLUG = 60
 
 
 def slug(title: str) -> str:
     """The title as part of a file name, at most 60 of a-z, 0-9 and dashes, broken at a word."""
     letters = unicodedata.normalize("NFKD", title.casefold()).encode("ascii", "ignore").decode()
     whole = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
-    if len(whole) > LONGEST_SLUG:
-        whole = whole[: LONGEST_SLUG + 1].rpartition("-")[0] or whole[:LONGEST_SLUG]
+    if len(whole) > MAX_SLUG:
+        whole = whole[: MAX_SLUG + 1].rpartition("-")[0] or whole[:MAX_SLUG]
     return whole or "decision"
 
 

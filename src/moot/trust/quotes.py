@@ -25,9 +25,9 @@ Place: TypeAlias = tuple[int, int]
 
 NEAR = 85.0
 """So like its quote, out of 100, is a passage that the speaker must have meant."""
-FEWEST_WORDS = 3
+MIN_WORDS = 3
 """Anything shorter that stands between quotation marks is a name or a term."""
-LONGEST_QUOTE = 2000
+MAX_QUOTE = 2000
 """Characters; a mark further away opens something else."""
 SHORT_GAP = 12
 """Words; an ellipsis over so few must not hide a negation."""
@@ -132,7 +132,7 @@ def _citations(text: str) -> Iterator[Citation]:
     end = 0
     for match in CITED.finditer(text):
         closing = match.start()
-        start = _opened(text, max(end, closing - LONGEST_QUOTE), closing)
+        start = _opened(text, max(end, closing - MAX_QUOTE), closing)
         end = match.end()
         quote = " ".join(text[start:closing].split()) if start is not None else ""
         if _long_enough(words(quote)):
@@ -216,7 +216,7 @@ def _spans(text: str) -> array[int]:
 
 
 def _long_enough(part: str) -> bool:
-    return part.count(" ") >= FEWEST_WORDS - 1
+    return part.count(" ") >= MIN_WORDS - 1
 
 
 def _parts(quote: str) -> list[str]:

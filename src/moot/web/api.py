@@ -144,7 +144,7 @@ async def show_debate(debate_id: DebateId, server: Serving) -> WholeDebate:
 async def delete_debate(debate_id: DebateId, server: Serving) -> None:
     """Hide a debate; `restore` brings it back."""
     await server.app.delete(debate_id)
-    server.hub.send_home(debate_id)
+    server.hub.disconnect(debate_id)
 
 
 @routes.post("/debates/{debate_id}/restore")
@@ -216,7 +216,7 @@ async def follow_debate(
 ) -> EventStream:
     """Server-sent events: what was missed, then what happens; ends after the terminal event."""
     stored = await server.app.load(debate_id)
-    events = list(retelling.told(stored, server.format_of(stored.record)))
+    events = list(retelling.events_of(stored, server.format_of(stored.record)))
     seen = after if last_event_id is None else last_event_id
     return EventStream(server.hub, stored.record, events, seen, follow)
 

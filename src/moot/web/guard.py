@@ -25,8 +25,8 @@ from moot.web.openai import endpoint as openai_server
 
 log = logging.getLogger(__name__)
 
-LARGEST_BODY = 256 * 1024
-LARGEST_DEBATE = 3 * 1024 * 1024
+MAX_BODY = 256 * 1024
+MAX_DEBATE = 3 * 1024 * 1024
 """A new debate may bring its sources along."""
 PATHS_OF_DEBATES = frozenset({"/api/debates", "/api/estimate", "/new", "/v1/chat/completions"})
 COOKIE = "moot_session"
@@ -201,7 +201,7 @@ async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | Non
 
 
 def _largest(scope: Scope) -> int:
-    return LARGEST_DEBATE if scope["path"] in PATHS_OF_DEBATES else LARGEST_BODY
+    return MAX_DEBATE if scope["path"] in PATHS_OF_DEBATES else MAX_BODY
 
 
 def _wants_page(scope: Scope, headers: Headers) -> bool:

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, Strict
 
 from moot.core.debate import NO_USAGE, Action, JsonObject, Outcome, Record, Status, Usage
 from moot.core.format import AnyFormat
-from moot.core.replay import retold
-from moot.core.stored import Stored
+from moot.core.replay import turn_events
+from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, ScriptChanged
 from moot.reading import history as retelling
-from moot.store.store import Place
+from moot.store.store import Cursor
 
 # Requests
 
@@ -263,7 +263,7 @@ def debate_view(record: Record, format: AnyFormat | None) -> DebateView:
     return DebateView.model_validate(_summary(record, format))
 
 
-def whole_debate(stored: Stored, format: AnyFormat) -> WholeDebate:
+def whole_debate(stored: StoredDebate, format: AnyFormat) -> WholeDebate:
     record = stored.record
     turns = turn_views(stored, format)
     titles = {turn.seat: turn.title for turn in turns}
@@ -289,15 +289,15 @@ def whole_debate(stored: Stored, format: AnyFormat) -> WholeDebate:
     )
 
 
-def turn_views(stored: Stored, format: AnyFormat) -> list[TurnView]:
-    told = retold(stored.record, stored.turns, format)
+def turn_views(stored: StoredDebate, format: AnyFormat) -> list[TurnView]:
+    told = turn_events(stored.record, stored.turns, format)
     return [
         TurnView.model_validate(turn).model_copy(update={"title": event.title, "notes": event.notes})
         for turn, event in zip(stored.turns, told, strict=True)
     ]
 
 
-def question_view(stored: Stored, format: AnyFormat) -> QuestionView | None:
+def question_view(stored: StoredDebate, format: AnyFormat) -> QuestionView | None:
     """What the debate waits with, also after it was stopped for want of an answer."""
     if stored.record.status not in (Status.WAITING, Status.STOPPED):
         return None
@@ -323,11 +323,11 @@ def cursor(record: Record) -> str:
     return base64.urlsafe_b64encode(f"{record.created_at!r} {record.id}".encode()).decode()
 
 
-def place(cursor: str) -> Place:
+def place(cursor: str) -> Cursor:
     try:
         created_at, _, id = base64.b64decode(cursor.encode(), b"-_", validate=True).decode().partition(" ")
         if id and "\0" not in id:
-            return Place(float(created_at), id)
+            return Cursor(float(created_at), id)
     except ValueError:
         pass
     raise InvalidInput(f"{cursor!r} is no cursor; take next_cursor from the page before")

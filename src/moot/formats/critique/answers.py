@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from moot.core.debate import Answer
-from moot.core.fields import MOST_ITEMS, Flag, Score, Text, Words, at_most, text
+from moot.core.fields import MAX_ITEMS, Flag, Score, Text, Words, at_most, text
 
 Severity = Literal["critical", "major", "minor"]
 
@@ -35,7 +35,7 @@ def _said(value: Any) -> Any:
     if not isinstance(items, list):
         return items
     named = [{**item, "text": _named(item)} if isinstance(item, dict) else item for item in items]
-    return [item for item in named if not isinstance(item, dict) or item["text"]][:MOST_ITEMS]
+    return [item for item in named if not isinstance(item, dict) or item["text"]][:MAX_ITEMS]
 
 
 def _named(issue: dict[str, Any]) -> str:

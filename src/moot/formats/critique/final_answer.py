@@ -22,7 +22,7 @@ ENDED = {
     "max_rounds": "All rounds were used",
     "concluded": "A person ended the rounds",
 }
-LONGEST_TITLE = 120
+MAX_TITLE = 120
 
 
 class Template(BaseModel):
@@ -142,9 +142,9 @@ def _heading(outcome: FinalAnswer, record: Record) -> Iterator[str]:
             "templates": list(outcome.templates),
         }
     ).rstrip("\n")
-    yield f"# {in_line(shorten(question, LONGEST_TITLE, placeholder='…'))}"
+    yield f"# {in_line(shorten(question, MAX_TITLE, placeholder='…'))}"
     yield f"**{in_line(outcome.headline())}**"
-    if len(question) > LONGEST_TITLE:
+    if len(question) > MAX_TITLE:
         yield f"## Question\n\n{contained(record.topic, 2)}"
 
 

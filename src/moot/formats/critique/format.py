@@ -19,7 +19,7 @@ from moot.formats.critique.issues import Issue, critique_of, open_issues, reason
 from moot.formats.critique.points import points
 
 SPEAKING = ("proposer", "skeptic")
-MOST_INTENSE = 4
+FULL_INTENSITY = 4
 """From this round on the skeptic cannot be told to press harder."""
 
 
@@ -57,7 +57,7 @@ def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
                 answer=Critique,
                 templates=templates,
                 issues=_open(debate),
-                intensity=min(round, MOST_INTENSE),
+                intensity=min(round, FULL_INTENSITY),
                 last=round == s.max_rounds,
             )
             reason = reason_to_end(debate.transcript, min_rounds=s.min_rounds, early_stop_score=s.early_stop_score)

@@ -121,14 +121,14 @@ def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
         for round in debate.rounds(speaking, closing=["judge"]):
             for seat in SIDES:
                 stance, last = s.stances[seat], round == s.max_rounds
-                yield from debate.ask(seat, "argument", round, names=names, stance=stance, last=last)
+                yield from debate.ask(seat, "argument", round, aliases=names, stance=stance, last=last)
             if s.judge == "each_round":
-                judged = yield from debate.ask("judge", "verdict", round, answer=ballot, names=names)
+                judged = yield from debate.ask("judge", "verdict", round, answer=ballot, aliases=names)
                 stale = stale + 1 if (judged.data or {}).get("no_new_substantive_arguments") else 0
                 if stale == STALE_ROUNDS:
                     debate.end_rounds("no_new_substantive_arguments")
     if judged is None or any(turn.seat in SIDES for turn in debate.transcript[judged.position + 1 :]):
-        judged = yield from debate.ask("judge", "verdict", answer=ballot, names=names)
+        judged = yield from debate.ask("judge", "verdict", answer=ballot, aliases=names)
     return verdict(debate, judged)
 
 

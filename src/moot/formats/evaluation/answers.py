@@ -25,11 +25,11 @@ from pydantic import (
 from moot.core.debate import Answer, Turn
 from moot.core.fields import Score, Text, Words, at_most, texts
 from moot.formats.evaluation.scores import Verdict, Winner
-from moot.formats.evaluation.settings import LONGEST_PASSAGE, Challenge, Level, Rating
+from moot.formats.evaluation.settings import MAX_PASSAGE, Challenge, Level, Rating
 
-MOST_ARGUMENTS = 4
-MOST_CHALLENGES = 12
-MOST_POINTS = 6
+MAX_ARGUMENTS = 4
+MAX_CHALLENGES = 12
+MAX_POINTS = 6
 NO_QUOTE = {"-", "–", "n/a", "none", "null", "no quote", "no evidence"}
 PLACEHOLDER = 5.0
 """The score of what could not be scored."""
@@ -69,7 +69,7 @@ def _first(number: int, parts: list[Any]) -> list[Any]:
 
 Quote: TypeAlias = Annotated[Text, AfterValidator(_unquoted)]
 Texts: TypeAlias = Annotated[
-    list[Annotated[str, at_most(150)]], BeforeValidator(texts), AfterValidator(partial(_first, MOST_POINTS))
+    list[Annotated[str, at_most(150)]], BeforeValidator(texts), AfterValidator(partial(_first, MAX_POINTS))
 ]
 Confidence: TypeAlias = Annotated[Level, BeforeValidator(_level)]
 
@@ -149,7 +149,7 @@ class RedTeam(Answer):
         at_most(8, "maxItems"),
         Field(min_length=1),
         BeforeValidator(partial(_objects, "challenge")),
-        AfterValidator(partial(_first, MOST_CHALLENGES)),
+        AfterValidator(partial(_first, MAX_CHALLENGES)),
     ]
 
     @model_validator(mode="after")
@@ -182,7 +182,7 @@ class Arguments(Answer):
         at_most(3, "maxItems"),
         Field(min_length=1),
         BeforeValidator(partial(_objects, "claim")),
-        AfterValidator(partial(_first, MOST_ARGUMENTS)),
+        AfterValidator(partial(_first, MAX_ARGUMENTS)),
     ]
 
     @model_validator(mode="after")
@@ -243,7 +243,7 @@ def ratings(turn: Turn) -> dict[str, Rating]:
     return {
         category: Rating(
             score=rated.score,
-            evidence=[rated.evidence[:LONGEST_PASSAGE]] if rated.evidence else [],
+            evidence=[rated.evidence[:MAX_PASSAGE]] if rated.evidence else [],
             confidence=rated.confidence,
         )
         for category, rated in scores.items()
@@ -256,7 +256,7 @@ def challenges(turn: Turn, categories: Sequence[str]) -> list[Challenge]:
         return []
     return [
         Challenge(
-            challenge=one.challenge[:LONGEST_PASSAGE],
+            challenge=one.challenge[:MAX_PASSAGE],
             category=one.category.lower() if one.category.lower() in categories else None,
             severity=one.severity,
         )

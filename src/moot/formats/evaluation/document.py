@@ -15,10 +15,10 @@ from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.scorecard import Scorecard, TopicVerdict
 from moot.formats.evaluation.settings import SEATS, EvaluationSettings, Topic
-from moot.text.markdown import LONGEST_TITLE, contained, in_line
+from moot.text.markdown import MAX_TITLE, contained, in_line
 
 TITLES = {seat.name: seat.title for seat in SEATS}
-DEEPEST_HEADING = 3
+MAX_HEADING = 3
 FOUND = {"verified": "✓ in the idea", "near": "≈ not word for word in the idea", "missing": "✗ not in the idea"}
 
 
@@ -37,7 +37,7 @@ def document(card: Scorecard, record: Record, turns: Sequence[Turn]) -> str:
 
 
 def _head(card: Scorecard, record: Record) -> Iterator[str]:
-    yield f"# Evaluation: {in_line(shorten(record.topic, LONGEST_TITLE, placeholder=' …'))}"
+    yield f"# Evaluation: {in_line(shorten(record.topic, MAX_TITLE, placeholder=' …'))}"
     on = datetime.fromtimestamp(record.finished_at or record.created_at, UTC).strftime("%Y-%m-%d")
     models = ", ".join(dict.fromkeys(name.rpartition("#")[2] for name in card.models.values()))
     yield f"{on} · {record.id} · {in_line(models)}"
@@ -55,7 +55,7 @@ def _scores(card: Scorecard) -> Iterator[str]:
 
 def _topic(judged: TopicVerdict, topic: Topic, turns: Sequence[Turn], idea: str) -> Iterator[str]:
     yield f"## {judged.number}. {in_line(judged.name)}: {judged.result()}"
-    yield contained(judged.reasoning, DEEPEST_HEADING)
+    yield contained(judged.reasoning, MAX_HEADING)
     yield from _section("Key points", _list(map(in_line, judged.key_points)), level=3)
     sides = (
         ("advocate", topic.advocate, judged.strongest_advocate),
@@ -88,7 +88,7 @@ def _transcript(settings: EvaluationSettings, turns: Sequence[Turn]) -> Iterator
         topic = f" · {in_line(settings.topics[turn.round - 1].name)}" if turn.round else ""
         marks = f" ({', '.join(turn.marks)})" if turn.marks else ""
         yield f"### {TITLES.get(turn.seat, turn.seat.capitalize())} · {turn.kind}{topic}{marks}"
-        yield contained(turn.content, DEEPEST_HEADING)
+        yield contained(turn.content, MAX_HEADING)
 
 
 def _place(turn: Turn) -> float:

@@ -33,7 +33,7 @@ Asking = Generator[tuple[Step, ...], tuple[Turn, ...], None]
 
 
 @dataclass(slots=True)
-class Hearing:
+class TopicDebate:
     """One topic as it is argued."""
 
     number: int
@@ -56,7 +56,7 @@ class Hearing:
             seat,
             kind,
             self.number,
-            Arguments if kind == "argument" else None,
+            answer=Arguments if kind == "argument" else None,
             variables={
                 "about": self.topic,
                 "position": position,
@@ -66,7 +66,7 @@ class Hearing:
                 "last": last,
             },
             max_tokens=most,
-            reads=self._positions(),
+            visible=self._positions(),
         )
 
     def judging(self, idea: str) -> Step:
@@ -74,9 +74,9 @@ class Hearing:
             "arbiter",
             "verdict",
             self.number,
-            Judgment,
+            answer=Judgment,
             variables={"about": self.topic, "misquoted": misquoted(self.turns, idea)},
-            reads=self._positions(),
+            visible=self._positions(),
         )
 
     def _positions(self) -> frozenset[int]:
@@ -88,7 +88,7 @@ def script(debate: Evaluating) -> Script[Scorecard]:
     prepared = yield from debate.ask_all(list(_preparations(s)))
     ratings, challenges = _known(debate, prepared)
     hearings = [
-        Hearing(number, topic, ratings[topic.category], _concerning(topic, s.topics, challenges))
+        TopicDebate(number, topic, ratings[topic.category], _concerning(topic, s.topics, challenges))
         for number, topic in enumerate(s.topics, 1)
     ]
     if s.debate:
@@ -103,10 +103,10 @@ def _preparations(s: EvaluationSettings) -> Iterator[Step]:
     nothing = frozenset[int]()
     if s.unscored:
         about = {"categories": s.unscored}
-        yield Step("evaluator", "scores", answer=scores_for(*s.unscored), variables=about, reads=nothing)
+        yield Step("evaluator", "scores", answer=scores_for(*s.unscored), variables=about, visible=nothing)
     if s.debate and s.challenges is None:
         about = {"categories": tuple(dict.fromkeys(topic.category for topic in s.topics))}
-        yield Step("red_team", "challenges", answer=RedTeam, variables=about, reads=nothing)
+        yield Step("red_team", "challenges", answer=RedTeam, variables=about, visible=nothing)
 
 
 def _known(debate: Evaluating, prepared: Sequence[Turn]) -> tuple[dict[str, Rating], list[Challenge]]:
@@ -133,7 +133,7 @@ def _concerning(topic: Topic, topics: Sequence[Topic], challenges: Sequence[Chal
     return [challenge for challenge in challenges if challenge.category not in others]
 
 
-def _hear(debate: Evaluating, waiting: Sequence[Hearing]) -> Asking:
+def _hear(debate: Evaluating, waiting: Sequence[TopicDebate]) -> Asking:
     """Argue and judge the topics, as many at a time as the settings and the output left allow."""
     while waiting and not debate.stop_reason:
         size = _affordable(debate, len(waiting))
@@ -149,7 +149,7 @@ def _hear(debate: Evaluating, waiting: Sequence[Hearing]) -> Asking:
             hearing.verdict = turn
 
 
-def _argue(debate: Evaluating, group: Sequence[Hearing]) -> Asking:
+def _argue(debate: Evaluating, group: Sequence[TopicDebate]) -> Asking:
     waves = (*OPENING, *EXCHANGE * debate.settings.exchanges)
     for at, (seat, kind) in enumerate(waves):
         if _costs_too_much(debate, len(group)):
@@ -190,7 +190,7 @@ def idea_of(debate: Evaluating) -> str:
 # The outcome
 
 
-def scorecard(debate: Evaluating, ratings: Mapping[str, Rating], hearings: Sequence[Hearing]) -> Scorecard:
+def scorecard(debate: Evaluating, ratings: Mapping[str, Rating], hearings: Sequence[TopicDebate]) -> Scorecard:
     s = debate.settings
     topics = [_judged(hearing, hearing.verdict, idea_of(debate)) for hearing in hearings if hearing.verdict]
     categories = [_scored(s, category, rating, topics) for category, rating in ratings.items()]
@@ -210,7 +210,7 @@ def scorecard(debate: Evaluating, ratings: Mapping[str, Rating], hearings: Seque
     )
 
 
-def _judged(hearing: Hearing, turn: Turn, idea: str) -> TopicVerdict:
+def _judged(hearing: TopicDebate, turn: Turn, idea: str) -> TopicVerdict:
     verdict = answers.verdict(turn)
     checked = [quote for said in hearing.turns for quote in quoted(said, idea)]
     return TopicVerdict(

@@ -19,16 +19,16 @@ import yaml
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from moot.errors import InvalidInput, NotFound
-from moot.formats.evaluation.settings import LONGEST_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
+from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
 from moot.text.plain import clean
 
 NAMES = ("idea.md", "README.md")
 """What an idea's text is called in a folder of its own, the first before the second."""
 SUFFIXES = (".yaml", ".yml", ".json")
 REPORT = Path("analysis") / "debate.md"
-LONGEST_FILE = 1_000_000
+MAX_FILE = 1_000_000
 """Bytes."""
-LONGEST_TITLE = 200
+MAX_TITLE = 200
 
 T = TypeVar("T")
 EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
@@ -145,24 +145,24 @@ def _idea_text(file: Path) -> str:
     text = _text(file).strip()
     if not text:
         raise InvalidInput(f"{file} is empty: describe the idea in it")
-    if len(text) > LONGEST_IDEA:
-        raise InvalidInput(f"{file} has {len(text)} characters; at most {LONGEST_IDEA} can be debated: shorten it")
+    if len(text) > MAX_IDEA:
+        raise InvalidInput(f"{file} has {len(text)} characters; at most {MAX_IDEA} can be debated: shorten it")
     return text
 
 
 def _title(text: str) -> str:
     heading = _HEADING.search(text)
-    return heading[1][:LONGEST_TITLE].strip() if heading else ""
+    return heading[1][:MAX_TITLE].strip() if heading else ""
 
 
 def _text(file: Path) -> str:
     try:
         with file.open("rb") as opened:
-            content = opened.read(LONGEST_FILE + 1)
+            content = opened.read(MAX_FILE + 1)
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}") from None
-    if len(content) > LONGEST_FILE:
-        raise InvalidInput(f"{file} is larger than {LONGEST_FILE} bytes: shorten it")
+    if len(content) > MAX_FILE:
+        raise InvalidInput(f"{file} is larger than {MAX_FILE} bytes: shorten it")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ from moot.formats.evaluation.settings import Level
 Winner = Literal["advocate", "challenger", "draw"]
 
 LOWEST, HIGHEST = 0.0, 10.0
-MOST = 2.0
+MAX_CHANGE = 2.0
 """Points by which one topic moves a score at most."""
 CLEAR_MARGIN = 1.0
 """Scores of the arbiter closer than this decide nothing."""
@@ -55,7 +55,7 @@ class Verdict:
 def change(verdict: Verdict) -> float:
     """The points by which a verdict moves a score that has room for them."""
     share = min(1.0, verdict.margin / FULL_MARGIN)
-    return DIRECTION[verdict.winner] * MOST * CERTAINTY[verdict.confidence] * share
+    return DIRECTION[verdict.winner] * MAX_CHANGE * CERTAINTY[verdict.confidence] * share
 
 
 def adjust(verdict: Verdict, score: float) -> float:

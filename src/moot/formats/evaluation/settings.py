@@ -12,8 +12,8 @@ from moot.core.debate import Seat, Settings
 
 Level: TypeAlias = Literal["low", "medium", "high"]
 
-LONGEST_IDEA = 40_000
-LONGEST_PASSAGE = 2000
+MAX_IDEA = 40_000
+MAX_PASSAGE = 2000
 OVERALL = "overall"
 SIDES = ("advocate", "challenger")
 SEATS = (
@@ -53,7 +53,7 @@ Category: TypeAlias = Annotated[
     AfterValidator(_can_name_a_category),
 ]
 Position: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-Passage: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_PASSAGE)]
+Passage: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_PASSAGE)]
 Points: TypeAlias = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 Weight: TypeAlias = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 
@@ -125,7 +125,7 @@ DEFAULT_TOPICS = (
 class EvaluationSettings(Settings):
     """Unless they are chosen, max_rounds and max_total_output_tokens leave room for every topic."""
 
-    idea: str = Field("", max_length=LONGEST_IDEA, description="the idea's text; without one the topic is the idea")
+    idea: str = Field("", max_length=MAX_IDEA, description="the idea's text; without one the topic is the idea")
     idea_key: str = Field("", max_length=200, description="by which later evaluations of the same idea find this one")
     evaluation: Evaluation | None = Field(None, description="the scores so far; what is missing is scored first")
     challenges: Challenges | None = Field(None, description="a red team's; without them one is asked first")

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from moot.core.debate import Answer
-from moot.core.fields import MOST_ITEMS, Flag, Text, Texts, Words, at_most
+from moot.core.fields import MAX_ITEMS, Flag, Text, Texts, Words, at_most
 
 
 def _objects(value: Any) -> Any:
     parts = [value] if isinstance(value, dict) else value
-    return [part for part in parts if isinstance(part, dict)][:MOST_ITEMS] if isinstance(parts, list) else []
+    return [part for part in parts if isinstance(part, dict)][:MAX_ITEMS] if isinstance(parts, list) else []
 
 
 class Analysis(Answer):

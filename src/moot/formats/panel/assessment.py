@@ -20,10 +20,10 @@ from moot.trust.quotes import Checked, Source, check_all, contains
 
 SEATS = ("debater_1", "debater_2", "debater_3", "debater_4")
 ARGUED = ("opening", "rebuttal")
-SHORTEST_EVIDENCE = 4
+MIN_EVIDENCE = 4
 """Words; anything shorter could stand in any speech."""
 STALE_ROUNDS = 2
-LONGEST_MENTION = 160
+MAX_MENTION = 160
 """Characters; a false quote is told to the moderator, who should not get a speech in its place."""
 
 
@@ -147,7 +147,7 @@ def facts(debate: Debate[Any], round: int) -> Facts:
 
 
 def brief(text: str) -> str:
-    return text if len(text) <= LONGEST_MENTION else f"{text[: LONGEST_MENTION - 1].rstrip()}…"
+    return text if len(text) <= MAX_MENTION else f"{text[: MAX_MENTION - 1].rstrip()}…"
 
 
 def quotes(text: str, sources: tuple[Source, ...]) -> tuple[Checked, ...]:
@@ -160,7 +160,7 @@ def evidence(debate: Debate[Any], evaluation: Evaluation) -> dict[str, Evidence]
     found: dict[str, Evidence] = {}
     for item in evaluation.evidence:
         seat = by_name.get(item.perspective.casefold())
-        if seat and len(item.quote.split()) >= SHORTEST_EVIDENCE and _said(debate, seat, item.quote):
+        if seat and len(item.quote.split()) >= MIN_EVIDENCE and _said(debate, seat, item.quote):
             found[seat] = item
     return found
 

@@ -25,7 +25,7 @@ Confidence = Literal["High", "Medium", "Low"]
 LEVELS: tuple[Confidence, ...] = ("Low", "Medium", "High")
 LINKED = 55.0
 """A key argument so like a sentence of a turn, out of 100, came from there."""
-MOST_LINKS, CLOSE = 2, 10.0
+MAX_LINKS, CLOSE = 2, 10.0
 """At most so many turns, and only those nearly as like it as the likest."""
 SHORT = 160
 CONVERGED = {"agreed": 2, "clear_winner": 2, "quick_agreement": 1, "stagnant": 1, "concluded": 1}
@@ -219,7 +219,7 @@ def linked(point: str, turns: Sequence[Turn]) -> list[int]:
         for turn in turns
     ]
     best = max((score for score, _ in scores), default=0.0)
-    likely = sorted((each for each in scores if each[0] >= max(LINKED, best - CLOSE)), reverse=True)[:MOST_LINKS]
+    likely = sorted((each for each in scores if each[0] >= max(LINKED, best - CLOSE)), reverse=True)[:MAX_LINKS]
     return sorted(position for _, position in likely)
 
 

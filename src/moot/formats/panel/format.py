@@ -43,7 +43,7 @@ Steps: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], None]
 WHOLE_SOURCES = 6000
 """Characters; longer sources are cut into passages, and each debater gets those that matter to it in each round."""
 PASSAGES = 4
-MOST_REVISIONS = 3
+MAX_REVISIONS = 3
 CAPS = {"analysis": 500, "summary": 300, "evaluation": 500, "synthesis": 1500}
 
 
@@ -130,7 +130,7 @@ def _analysis(debate: Debate[PanelSettings]) -> Generator[tuple[Step, ...], tupl
         "moderator",
         "analysis",
         answer=answer,
-        names={},
+        aliases={},
         max_tokens=CAPS["analysis"],
         catalog=known,
         cards=(),
@@ -165,17 +165,17 @@ def _speech(
         seat,
         kind,
         round,
-        Rebuttal if kind == "rebuttal" else None,
-        names(debate),
-        {
+        answer=Rebuttal if kind == "rebuttal" else None,
+        aliases=names(debate),
+        variables={
             **_known(debate, casting),
             "perspective": casting.perspectives[seat],
             "passages": passages.get(seat, ()),
             "last": round == debate.settings.max_rounds,
         },
-        _tokens_left(debate, seat, kind, round),
-        heard(debate),
-        seconds_left(debate, round),
+        max_tokens=_tokens_left(debate, seat, kind, round),
+        visible=heard(debate),
+        timeout=seconds_left(debate, round),
     )
 
 
@@ -195,9 +195,17 @@ def _moderate(
     **variables: object,
 ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
     shown = {**_known(debate, casting), **variables}
-    (turn,) = yield from debate.ask_all(
-        [Step("moderator", kind, round, answer, names(debate), shown, CAPS[kind], heard(debate))]
+    step = Step(
+        "moderator",
+        kind,
+        round,
+        answer=answer,
+        aliases=names(debate),
+        variables=shown,
+        max_tokens=CAPS[kind],
+        visible=heard(debate),
     )
+    (turn,) = yield from debate.ask_all([step])
     return turn
 
 
@@ -249,7 +257,7 @@ def _closing(
             return decision(debate, casting, synthesis, approved=None)
         drafted = decision(debate, casting, synthesis, approved=None)
         actions: tuple[Literal["approve", "guide", "reject"], ...] = (
-            ("approve", "guide", "reject") if revisions < MOST_REVISIONS else ("approve", "reject")
+            ("approve", "guide", "reject") if revisions < MAX_REVISIONS else ("approve", "reject")
         )
         text = f"{synthesis.content}\nConfidence: {drafted.confidence} ({'; '.join(drafted.reasons)})."
         said = yield from debate.ask_person(

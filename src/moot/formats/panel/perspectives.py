@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from moot.errors import InvalidInput
 from moot.trust.quotes import CONTROL, NAME, words
 
-FEWEST, MOST = 2, 4
+MIN_PERSPECTIVES, MAX_PERSPECTIVES = 2, 4
 USUAL = 3
 """So many take part unless the question is one or the other."""
 
@@ -78,8 +78,9 @@ def opposed(a: Perspective, b: Perspective) -> bool:
 
 def fault(chosen: Sequence[Perspective]) -> str | None:
     """Why these cannot debate with each other, and what to do; None if they can."""
-    if not FEWEST <= len(chosen) <= MOST:
-        return f"a panel takes {FEWEST} to {MOST} perspectives, not {len(chosen)}; choose {_more_or_fewer(chosen)}"
+    if not MIN_PERSPECTIVES <= len(chosen) <= MAX_PERSPECTIVES:
+        allowed = f"{MIN_PERSPECTIVES} to {MAX_PERSPECTIVES}"
+        return f"a panel takes {allowed} perspectives, not {len(chosen)}; choose {_more_or_fewer(chosen)}"
     keys = [_key(perspective.name) for perspective in chosen]
     for at, perspective in enumerate(chosen):
         if keys[at] in keys[:at]:
@@ -125,14 +126,18 @@ def _mended(team: tuple[Perspective, ...], ranked: Sequence[Perspective]) -> tup
 
 
 def _number(number: int | None, topic: str, kept: Sequence[Perspective]) -> int:
-    if number is not None and not FEWEST <= number <= MOST:
-        raise InvalidInput(f"a panel takes {FEWEST} to {MOST} perspectives, not {number}")
+    if number is not None and not MIN_PERSPECTIVES <= number <= MAX_PERSPECTIVES:
+        raise InvalidInput(f"a panel takes {MIN_PERSPECTIVES} to {MAX_PERSPECTIVES} perspectives, not {number}")
     binary = len(BINARY.findall(topic)) == 1 and not LISTED.search(topic)
-    return number or min(MOST, max(len(kept), FEWEST if binary else USUAL))
+    return number or min(MAX_PERSPECTIVES, max(len(kept), MIN_PERSPECTIVES if binary else USUAL))
 
 
 def _more_or_fewer(chosen: Sequence[Perspective]) -> str:
-    return f"{FEWEST - len(chosen)} more" if len(chosen) < FEWEST else f"{len(chosen) - MOST} fewer"
+    return (
+        f"{MIN_PERSPECTIVES - len(chosen)} more"
+        if len(chosen) < MIN_PERSPECTIVES
+        else f"{len(chosen) - MAX_PERSPECTIVES} fewer"
+    )
 
 
 def _key(name: str) -> str:

@@ -13,10 +13,10 @@ from moot.formats import find
 from moot.integrations.mcp.views import DebateReport, debate_report, is_about
 from moot.llm.addresses import refuse_addresses
 from moot.runs.queue import Queue
-from moot.store.store import Place
+from moot.store.store import Cursor
 
 PAGE = 100
-MOST_SEARCHED = 2000
+MAX_SEARCHED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class Debates:
 
     async def finished(self, words: Sequence[str]) -> AsyncIterator[Record]:
         """Debates with an outcome in which all these words stand, newest first."""
-        after: Place | None = None
-        for _ in range(0, MOST_SEARCHED, PAGE):
+        after: Cursor | None = None
+        for _ in range(0, MAX_SEARCHED, PAGE):
             page = await self.app.list(PAGE, Status.FINISHED, after=after)
             for record in page:
                 if record.outcome is not None and is_about(record, words):
                     yield record
             if len(page) < PAGE:
                 return
-            after = Place(page[-1].created_at, page[-1].id)
+            after = Cursor(page[-1].created_at, page[-1].id)

@@ -17,12 +17,12 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, ValidationError
 
-from moot.app import LONGEST_WORDS
+from moot.app import MAX_WORDS
 from moot.core.debate import Status
 from moot.core.events import TurnFinished
 from moot.errors import InvalidInput, MootError, faults
 from moot.integrations.mcp.debates import Debates
-from moot.integrations.mcp.views import LONGEST_TOPIC_IN_LISTS, DebateReport, shortened
+from moot.integrations.mcp.views import MAX_TOPIC_IN_LISTS, DebateReport, shortened
 from moot.text.plain import printable
 from moot.web.schemas import QuestionView, Reply
 
@@ -31,7 +31,7 @@ CallContext: TypeAlias = Context[Any, Any]
 ANSWERS_BY_CALLING_AGAIN = "2026-07-28"
 """From this version of the protocol on a question is a call's result."""
 QUESTION = "checkpoint"
-MOST_QUESTIONS = 10
+MAX_QUESTIONS = 10
 """Clients call again no more often than this for one result."""
 NEED_TEXT = {"answer", "guide", "reject"}
 
@@ -56,7 +56,7 @@ async def wait(
     questions = asked.questions if asked else 0
     while True:
         report = await _follow(debates, context, debate_id, seconds)
-        if report.question is None or not _can_ask(context) or questions >= MOST_QUESTIONS:
+        if report.question is None or not _can_ask(context) or questions >= MAX_QUESTIONS:
             return report
         questions += 1
         asked = Asked(debate=debate_id, position=report.question.position, questions=questions)
@@ -122,7 +122,7 @@ def _reply(result: ElicitResult, position: int) -> Reply:
 
 def _message(report: DebateReport) -> str:
     """The question as its person reads it, who may not know what the debate is about."""
-    topic = shortened(report.debate.topic, LONGEST_TOPIC_IN_LISTS)
+    topic = shortened(report.debate.topic, MAX_TOPIC_IN_LISTS)
     return printable(
         f"{report.debate.id} waits for you. {topic}\n\n{report.question.question if report.question else ''}"
     )
@@ -138,7 +138,7 @@ def _form(question: QuestionView) -> dict[str, Any]:
                 "type": "string",
                 "title": "Words",
                 "description": f"needed for: {', '.join(action for action in actions if action in NEED_TEXT)}",
-                "maxLength": LONGEST_WORDS,
+                "maxLength": MAX_WORDS,
             },
         },
         "required": ["action", "text"] if set(actions) <= NEED_TEXT else ["action"],

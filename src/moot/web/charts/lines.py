@@ -21,12 +21,12 @@ from moot.web.charts.drawing import (
 )
 
 LEFT, TOP, KEY = 42.0, 10.0, 20.0
-SHORTEST = 130.0
+MIN_HEIGHT = 130.0
 """The height of a plot with few series."""
 LABEL = 16.0
 """The height of a name."""
 WIDEST_NAME = 150.0
-MOST_TICKS = 10
+MAX_TICKS = 10
 
 
 class Series(NamedTuple):
@@ -86,7 +86,7 @@ def lines(
 def _frame(shown: Sequence[Series], axis: Axis, top: float) -> Frame:
     rounds = tuple(sorted({round for series in shown for round in series.values}))
     names = min(WIDEST_NAME, max(width_of(_ending(series, axis)) for series in shown))
-    bottom = top + max(SHORTEST, LABEL * len(shown))
+    bottom = top + max(MIN_HEIGHT, LABEL * len(shown))
     right = WIDTH - names - 22
     ends = (LEFT + 6, right) if len(rounds) > 1 else ((LEFT + right) / 2,) * 2
     return Frame(Scale(0, len(rounds) - 1, *ends), Scale(0, axis.high, bottom, top), rounds)
@@ -98,7 +98,7 @@ def _grid(frame: Frame, axis: Axis) -> Iterator[str]:
         yield line("grid", LEFT, y, frame.right, y)
         yield words("tick", axis.told(value), LEFT - 6, y + 4, "end")
     yield words("tick", "round", LEFT - 6, frame.y.start + 19, "end")
-    every = -(-len(frame.rounds) // MOST_TICKS)
+    every = -(-len(frame.rounds) // MAX_TICKS)
     for at, round in list(enumerate(frame.rounds))[::every]:
         yield words("tick", str(round), frame.x.at(at), frame.y.start + 19, "middle")
 

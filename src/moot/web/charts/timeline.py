@@ -11,9 +11,9 @@ from typing import NamedTuple
 from moot.core.debate import Turn, span_seconds
 from moot.web.charts.drawing import LETTER, WIDTH, Anchor, Chart, chart, line, rect, series_class, ticks, words
 
-LONGEST_SILENCE = 60.0
+MAX_SILENCE = 60.0
 NOTES, NAME, BAR, SPACE = 20.0, 18.0, 8.0, 3.0
-CUT, MOST_CUT = 12.0, 0.3
+CUT, MAX_CUT = 12.0, 0.3
 """How wide a cut is drawn, and the share of the width that all of them may take."""
 THINNEST = 2.5
 ROOM_FOR_LENGTH = 90.0
@@ -54,7 +54,7 @@ class Clock(NamedTuple):
 
     @property
     def cut(self) -> float:
-        return min(CUT, MOST_CUT * WIDTH / len(self.pauses)) if self.pauses else 0.0
+        return min(CUT, MAX_CUT * WIDTH / len(self.pauses)) if self.pauses else 0.0
 
     def seconds(self, moment: float) -> float:
         return moment - self.start - sum(min(moment, end) - start for start, end in self.pauses if start < moment)
@@ -103,7 +103,7 @@ def _pauses(ordered: Sequence[Turn]) -> tuple[Pause, ...]:
     found = []
     end = ordered[0].started_at
     for turn in ordered:
-        if turn.started_at - end > LONGEST_SILENCE:
+        if turn.started_at - end > MAX_SILENCE:
             found.append(Pause(end, turn.started_at))
         end = max(end, _end(turn))
     return tuple(found)

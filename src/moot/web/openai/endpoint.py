@@ -23,11 +23,11 @@ from moot.app import App
 from moot.core.debate import NO_USAGE, Status, Usage
 from moot.core.events import DebateFailed, DebateStopped, Event, Waiting
 from moot.core.format import AnyFormat
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import DebateEnded, InvalidInput, MootError, NotFound
 from moot.formats import find
 from moot.llm.addresses import refuse_addresses
-from moot.reading.history import told, waiting
+from moot.reading.history import events_of, waiting
 from moot.runs.queue import Queue
 from moot.web.openai import words
 from moot.web.openai.words import ChatRequest, Telling
@@ -36,8 +36,8 @@ PREFIX = "/v1/"
 OWNER = "moot"
 BEAT = b": still here\n\n"
 BEAT_SECONDS = 15.0
-LONGEST_KEY = 200
-MOST_EARLIER = 4
+MAX_KEY = 200
+MAX_EARLIER = 4
 """Debates of the same conversation of which a new one is told."""
 FINAL = frozenset({409, 500, 502})
 """Statuses after which clients would ask again by themselves, and so begin another debate."""
@@ -67,7 +67,9 @@ def routes(app: App, queue: Queue, ending: asyncio.Event, beat_seconds: float = 
         options = wanted.stream_options
         frames = _frames(playing, shapes, begun.status, bool(options and options.include_usage))
         unbuffered = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(beaten(frames, beat_seconds), headers=unbuffered, media_type="text/event-stream")
+        return StreamingResponse(
+            with_heartbeat(frames, beat_seconds), headers=unbuffered, media_type="text/event-stream"
+        )
 
     router.add_route(f"{PREFIX}models", list_models, methods=["GET"])
     router.add_route(f"{PREFIX}models/{{name:path}}", show_model, methods=["GET"])
@@ -114,8 +116,8 @@ async def _create(
     app: App, queue: Queue, format: AnyFormat, topic: str, settings: dict[str, JsonValue], key: str | None
 ) -> Begun:
     refuse_addresses(settings)
-    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
-        raise InvalidInput(f"the Idempotency-Key has {len(key)} characters; send 1 to {LONGEST_KEY}")
+    if key is not None and not 1 <= len(key) <= MAX_KEY:
+        raise InvalidInput(f"the Idempotency-Key has {len(key)} characters; send 1 to {MAX_KEY}")
     if "checkpoints" in format.settings.model_fields:
         settings.setdefault("checkpoints", False)  # most who ask a model want one answer
     record = await app.create(format.name, topic, settings, queued=True, key=key, watched=True)
@@ -124,7 +126,7 @@ async def _create(
     return Begun(record.id, record.status)
 
 
-async def _go_on(app: App, queue: Queue, format: AnyFormat, stored: Stored, message: str) -> Begun:
+async def _go_on(app: App, queue: Queue, format: AnyFormat, stored: StoredDebate, message: str) -> Begun:
     """Let a debate hear the message, as the answer to its question or as guidance, and run on."""
     record = stored.record
     asked = waiting(stored, format) if record.status in (Status.WAITING, Status.STOPPED) else None
@@ -133,14 +135,14 @@ async def _go_on(app: App, queue: Queue, format: AnyFormat, stored: Stored, mess
         await app.reply(record.id, action, text, asked.position)
     elif action != "continue" or text:
         await app.reply(record.id, "guide" if action == "continue" else action, text)
-    after = max((event.id for event in told(stored, format)), default=0)
+    after = max((event.id for event in events_of(stored, format)), default=0)
     return Begun(record.id, (await queue.enqueue(record.id)).status, after)
 
 
-async def _earlier(app: App, named: tuple[str, ...], chosen: JsonValue) -> list[Stored]:
+async def _earlier(app: App, named: tuple[str, ...], chosen: JsonValue) -> list[StoredDebate]:
     """The debates of a conversation that there are; one that the client chose must be there."""
     found = []
-    for debate_id in named[-MOST_EARLIER:]:
+    for debate_id in named[-MAX_EARLIER:]:
         with suppress(NotFound):  # deleted since, or never ours
             found.append(await app.load(debate_id))
     if chosen is not None:
@@ -150,7 +152,7 @@ async def _earlier(app: App, named: tuple[str, ...], chosen: JsonValue) -> list[
     return found
 
 
-def _outcomes(app: App, debates: Iterable[Stored]) -> dict[str, str]:
+def _outcomes(app: App, debates: Iterable[StoredDebate]) -> dict[str, str]:
     """What these debates came to, as far as that can be read."""
     found = {}
     for stored in debates:
@@ -216,7 +218,7 @@ async def _unless(
             ended.cancel()
 
 
-def _content(stored: Stored, format: AnyFormat, last: Event | None) -> str:
+def _content(stored: StoredDebate, format: AnyFormat, last: Event | None) -> str:
     match last:
         case Waiting():
             return words.asked(last)
@@ -255,7 +257,7 @@ async def _frames(
     yield b"data: [DONE]\n\n"
 
 
-async def beaten(frames: AsyncGenerator[bytes, None], seconds: float) -> AsyncIterator[bytes]:
+async def with_heartbeat(frames: AsyncGenerator[bytes, None], seconds: float) -> AsyncIterator[bytes]:
     """The frames as they come, and a sign of life whenever none has come for so long."""
     coming = asyncio.ensure_future(anext(frames, None))
     try:

@@ -12,18 +12,18 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
-from moot.app import LONGEST_TOPIC, check_topic
+from moot.app import MAX_TOPIC, check_topic
 from moot.core.debate import Action, Outcome
 from moot.core.events import DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.core.format import AnyFormat
-from moot.core.stored import Stored
+from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, faults
 from moot.text.markdown import body, contained, in_line
 
-LONGEST_CONTEXT = 2000
+MAX_CONTEXT = 2000
 """Characters of what was said before, in the topic of a new debate."""
-LONGEST_LINE = 800
-SHORTEST_LINE = 40
+MAX_LINE = 800
+MIN_LINE = 40
 ANYTIME: tuple[Action, ...] = ("continue", "guide", "end")
 """What a debate takes that asks nothing."""
 SPEAKERS = {"user": "User", "assistant": "Assistant", "system": "Instructions", "developer": "Instructions"}
@@ -35,7 +35,7 @@ WORDS: Mapping[Action, str] = {
     "guide": "anything else: guidance that everybody reads",
     "answer": "your answer, in your own words",
 }
-DEEPEST_HEADING = 3
+MAX_HEADING = 3
 
 _SIGNATURE = re.compile(r"^— \[moot (DEB-[a-z0-9]{8})\]\(.*\)[ \t]*$", re.MULTILINE)
 _THOUGHTS = (("<think>", "</think>"), ('<details type="reasoning"', "</details>"))
@@ -115,7 +115,7 @@ def topic(said: Conversation, outcomes: Mapping[str, str]) -> str:
     `outcomes` tells what the debates of this conversation came to; it stands in place of our messages.
     """
     question = _TAG.sub("‹", check_topic(said.question))
-    lines = _fitting([*_lines(said, outcomes)], min(LONGEST_CONTEXT, LONGEST_TOPIC - len(question) - 60))
+    lines = _fitting([*_lines(said, outcomes)], min(MAX_CONTEXT, MAX_TOPIC - len(question) - 60))
     return "\n".join([question, "", "<conversation>", *lines, "</conversation>"]) if lines else question
 
 
@@ -147,9 +147,9 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
     """The last lines there is room for, each cut to a bearable length."""
     kept: list[str] = []
     for line in reversed(lines):
-        if room < SHORTEST_LINE:
+        if room < MIN_LINE:
             break
-        kept.insert(0, _cut(line, min(LONGEST_LINE, room)))
+        kept.insert(0, _cut(line, min(MAX_LINE, room)))
         room -= len(kept[0]) + 1
     return kept
 
@@ -293,7 +293,7 @@ def _remarks(turn: TurnFinished) -> Iterator[str]:
 
 def asked(event: Waiting) -> str:
     """A debate's question, with the answers it takes."""
-    return "\n\n".join([contained(event.question, DEEPEST_HEADING), f"Reply with\n\n{_listed(event.actions)}"])
+    return "\n\n".join([contained(event.question, MAX_HEADING), f"Reply with\n\n{_listed(event.actions)}"])
 
 
 def stopped(event: DebateStopped) -> str:
@@ -301,7 +301,7 @@ def stopped(event: DebateStopped) -> str:
     return f"The debate has stopped ({reason}). To go on, reply with\n\n{_listed(ANYTIME)}"
 
 
-def concluded(stored: Stored, format: AnyFormat) -> str:
+def concluded(stored: StoredDebate, format: AnyFormat) -> str:
     """The outcome: its document where that is what a reader wants, or its headline, table, summary and caveats."""
     outcome = outcome_of(stored, format)
     document = outcome.document(stored.record, stored.turns) if outcome.shows_document else None
@@ -310,19 +310,19 @@ def concluded(stored: Stored, format: AnyFormat) -> str:
     blocks = [f"**{in_line(outcome.headline())}**"]
     if table := outcome.table():
         blocks.append(_table(table))
-    blocks.append(contained(outcome.summary, DEEPEST_HEADING))
+    blocks.append(contained(outcome.summary, MAX_HEADING))
     if outcome.caveats:
         blocks += ["Before you trust it:", "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)]
     return "\n\n".join(blocks)
 
 
-def in_short(stored: Stored, format: AnyFormat) -> str:
+def in_short(stored: StoredDebate, format: AnyFormat) -> str:
     """An outcome as a later debate hears of it."""
     outcome = outcome_of(stored, format)
     return f"{outcome.headline()}\n{outcome.summary}"
 
 
-def outcome_of(stored: Stored, format: AnyFormat) -> Outcome:
+def outcome_of(stored: StoredDebate, format: AnyFormat) -> Outcome:
     return format.outcome.model_validate(stored.record.outcome)
 
 

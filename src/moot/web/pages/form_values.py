@@ -25,7 +25,7 @@ PER_SEAT = ("models", "temperatures", "max_tokens")
 LONG_TEXTS = {"text"}
 LONG = 1000
 """A text that may be longer than this gets several lines."""
-MOST_DIGITS = 3
+MAX_DIGITS = 3
 """Of the number of a row."""
 
 
@@ -134,7 +134,7 @@ def row_numbers(full: str, parts: Mapping[str, Schema], posted: Posted) -> list[
 
 def _is_row(place: Sequence[str], parts: Sequence[str]) -> bool:
     number, *rest = place
-    return number.isdecimal() and len(number) <= MOST_DIGITS and len(rest) == 1 and rest[0] in parts
+    return number.isdecimal() and len(number) <= MAX_DIGITS and len(rest) == 1 and rest[0] in parts
 
 
 def _pairs(text: str) -> Iterator[tuple[str, JsonValue]]:

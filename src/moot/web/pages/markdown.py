@@ -16,7 +16,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from moot.export.html import ATTRIBUTES, SCHEMES, TAGS
 from moot.text.plain import printable
 
-DEEPEST_ENTRY = 3
+MAX_ENTRY = 3
 LEFT_OUT = {"transcript"}
 """Sections of a document that a page shows in its own way."""
 _CLASSES = {"p": {"heading"}, "a": {"turn-link"}}
@@ -139,7 +139,7 @@ def _numbered(tokens: Sequence[Token]) -> Iterator[Entry]:
             level = min(int(token.tag[1:]), level + 1)
             token.tag = tokens[number + 2].tag = f"h{level}"
             token.attrSet("id", f"part-{number}")
-            if level <= DEEPEST_ENTRY:
+            if level <= MAX_ENTRY:
                 yield Entry(f"part-{number}", level, _plain(tokens[number + 1]))
 
 

@@ -26,7 +26,7 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from moot import formats as known_formats
-from moot.app import LONGEST_TOPIC, check_topic
+from moot.app import MAX_TOPIC, check_topic
 from moot.core.debate import Action, Record, Status
 from moot.core.trace import iso
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 PAGE_SIZE = 20
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 HERE = Path(__file__).parent
 NOBODY_WORKS = "queued, but no worker is alive"
 STATUS_OF = {NotFound: HTTPStatus.NOT_FOUND, WrongStatus: HTTPStatus.CONFLICT}
@@ -179,7 +179,7 @@ class Pages:
         action, text, position = (last(posted, name) for name in ("action", "text", "position"))
         if action not in ACTIONS:
             raise InvalidInput(f"{action!r} is no answer; choose one of: {', '.join(ACTIONS)}")
-        at = int(position) if position.isdecimal() and len(position) <= MOST_DIGITS else None
+        at = int(position) if position.isdecimal() and len(position) <= MAX_DIGITS else None
         await api.reply_to_debate(debate_id, Reply(action=cast(Action, action), text=text, position=at), self._server)
 
     async def _rate(self, debate_id: str, posted: Posted) -> None:
@@ -231,7 +231,7 @@ class Pages:
             fault=general or ("Look at the marked fields." if faults else ""),
             estimate=estimate,
             models=sorted({name for name in (self._app.settings.model, *self._app.settings.models.values()) if name}),
-            longest_topic=LONGEST_TOPIC,
+            longest_topic=MAX_TOPIC,
             once=secrets.token_hex(8),
             here="new",
         )

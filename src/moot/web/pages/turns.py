@@ -15,7 +15,7 @@ from moot.reading.words import is_speech, reason_text, short_model, title_of
 from moot.web.pages.markdown import speech
 
 COLOURS = 6
-LONGEST_LINE = 160
+MAX_LINE = 160
 ACTIONS: Mapping[Action, str] = {
     "continue": "Continue",
     "guide": "Add guidance",
@@ -129,4 +129,4 @@ def chairs_of(format: AnyFormat) -> set[str]:
 
 def in_a_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1].rstrip()}…"
+    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1].rstrip()}…"

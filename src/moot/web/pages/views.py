@@ -29,8 +29,8 @@ from moot.core.debate import (
 )
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
-from moot.core.replay import retold
-from moot.core.stored import Stored
+from moot.core.replay import turn_events
+from moot.core.stored import StoredDebate
 from moot.errors import ScriptChanged
 from moot.reading.words import notice_text, reason_text, short_model, title_of
 from moot.web.pages.markdown import Document, document, speech
@@ -146,9 +146,9 @@ class ListRow:
     stars: int | None
 
 
-def debate_view(stored: Stored, format: AnyFormat, question: Question | None) -> DebateView:
+def debate_view(stored: StoredDebate, format: AnyFormat, question: Question | None) -> DebateView:
     record, turns, failures, rating, workflow, notices = stored
-    events = list(retold(record, turns, format))
+    events = list(turn_events(record, turns, format))
     titles = titles_of(record, events, format)
     outcome = outcome_of(record, format)
     return DebateView(
@@ -172,7 +172,7 @@ def debate_view(stored: Stored, format: AnyFormat, question: Question | None) ->
     )
 
 
-def list_row(stored: Stored, format: AnyFormat | None, now: float) -> ListRow:
+def list_row(stored: StoredDebate, format: AnyFormat | None, now: float) -> ListRow:
     record = stored.record
     outcome = outcome_of(record, format) if format else None
     return ListRow(

@@ -21,10 +21,10 @@ from moot.web.stream.log import Log, Missed
 FLUSH_SECONDS = 0.04
 BEAT_SECONDS = 15.0
 BEAT = b": still here\n\n"
-MOST_BEHIND = 1_000_000
+MAX_BEHIND = 1_000_000
 """Bytes that wait for a reader who is too slow; with more it is sent away, and can come back."""
 PIECE = 64_000
-MOST_LOGS = 50
+MAX_LOGS = 50
 """Of debates that nobody runs and nobody reads."""
 
 
@@ -65,7 +65,7 @@ class Hub:
         for reader in self._readers.get(record.id, ()):
             reader.leave(after_all=True)
 
-    def send_home(self, debate_id: str) -> None:
+    def disconnect(self, debate_id: str) -> None:
         for reader in self._readers.get(debate_id, ()):
             reader.leave()
 
@@ -75,7 +75,7 @@ class Hub:
         if self._beating:
             self._beating.cancel()
         for debate_id in list(self._readers):
-            self.send_home(debate_id)
+            self.disconnect(debate_id)
 
     def forget(self, debate_id: str) -> None:
         """Keep nothing of a debate that nobody reads."""
@@ -124,7 +124,7 @@ class Hub:
         """Keep the logs of the latest debates that have ended; those who reconnect may want them."""
         self._logs[newest] = self._logs.pop(newest)
         idle = [id for id, log in self._logs.items() if log.over and id not in self._readers]
-        for debate_id in idle[:-MOST_LOGS]:
+        for debate_id in idle[:-MAX_LOGS]:
             del self._logs[debate_id]
 
 
@@ -167,7 +167,7 @@ class Reader:
             over = over or self._leaves
 
     def wake(self) -> None:
-        if self._sending and self._log.written - self._read > MOST_BEHIND:
+        if self._sending and self._log.written - self._read > MAX_BEHIND:
             self._drop()
         self._woken.set()
 

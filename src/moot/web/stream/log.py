@@ -26,7 +26,7 @@ from moot.core.events import (
 )
 from moot.reading.history import placed
 
-MOST_KEPT = 4_000_000
+MAX_KEPT = 4_000_000
 """Bytes; beyond them the older half goes, and who needs that is told the stored turns instead."""
 
 Kind: TypeAlias = Literal["said", "told", "waiting", "end"]
@@ -95,7 +95,7 @@ class Log:
         self._last_id = new.id
         self.written += len(new.data)
         self._kept += len(new.data)
-        if self._kept > MOST_KEPT:
+        if self._kept > MAX_KEPT:
             self._drop_older_half()
         return True
 
@@ -182,7 +182,7 @@ class Log:
 
     def _drop_older_half(self) -> None:
         number = 0
-        while self._kept > MOST_KEPT // 2 and number < len(self.frames) - 1:
+        while self._kept > MAX_KEPT // 2 and number < len(self.frames) - 1:
             self._kept -= len(self.frames[number].data)
             number += 1
         del self.frames[:number]
