@@ -66,7 +66,9 @@ class MemoryStore:
         self._kept: dict[str, _Kept] = {}
         self._workers: dict[str, Worker] = {}
 
-    async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
+    async def create(
+        self, record: Record, key: str | None = None, *, watched: bool = False, turns: Sequence[Turn] = ()
+    ) -> Record:
         for kept in self._kept.values():
             if key is not None and kept.key == key:
                 return kept.record
@@ -81,9 +83,11 @@ class MemoryStore:
             record.seats,
             self._now(),
             record.status,
+            origin=record.origin,
         )
+        copies = {turn.position: replace(turn, run=0, event_id=turn.position + 1) for turn in turns}
         waiting_since = self._now() if record.status is Status.QUEUED else None
-        self._kept[record.id] = _Kept(new, key=key, waiting_since=waiting_since)
+        self._kept[record.id] = _Kept(new, copies, key=key, waiting_since=waiting_since)
         return new
 
     async def load(self, debate_id: str) -> StoredDebate:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 import asyncpg
 import pytest
 
-from moot.core.debate import HumanReply, Record, SeatSettings, Status, Turn, Usage
+from moot.core.debate import HumanReply, Origin, Record, SeatSettings, Status, Turn, Usage
 from moot.core.engine import Control
 from moot.core.stored import StoredDebate
 from moot.errors import SchemaTooNew, StoreError
@@ -223,6 +224,23 @@ async def test_a_database_of_the_third_version_keeps_its_queue_and_counts_attemp
     ]
     assert await store.create(Record("DEB-new", "duel", 1, "?", {}, {}, 0.0), "key") == record
     assert (await store.take("DEB-running", "bob", 30, only_queued=True)).record.tries_from == 0
+    await store.close()
+
+
+async def test_a_database_of_the_fifth_version_keeps_its_debates_and_takes_forks_of_them(database: Database) -> None:
+    await database.make(5)
+    await database.run(OLD)
+    await database.run(OLD_TURN)
+
+    store = await database.open()
+
+    assert await database.schema() == MIGRATED
+    old = await store.load("DEB-old")
+    assert (old.record.origin, len(old.turns)) == (None, 1)
+    origin = Origin("DEB-old", 1)
+    fork = await store.create(replace(old.record, id="DEB-fork", status=Status.CREATED, origin=origin), turns=old.turns)
+    assert await store.load("DEB-fork") == StoredDebate(fork, (replace(old.turns[0], run=0, event_id=1),))
+    assert (await store.load("DEB-fork")).record.origin == origin
     await store.close()
 
 

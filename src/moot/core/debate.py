@@ -275,6 +275,14 @@ def speech_key(turn: Turn) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What a debate began as: a copy of the turns of another that stand before a position."""
+
+    debate: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """A debate as the store keeps it, without its turns."""
 
@@ -296,6 +304,7 @@ class Record:
     concluding: bool = False
     tries_from: int = 0
     """Only attempts of later runs count against what may fail."""
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ statement; what also puts a job into the queue is run as one transaction. So eac
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Workflow
@@ -60,7 +61,7 @@ T = TypeVar("T")
 Operation: TypeAlias = Generator[Statement | Job, Sequence[Row], T]
 
 
-def create(record: Record, key: str | None, watched: bool) -> Operation[Record]:
+def create(record: Record, key: str | None, watched: bool, turns: Sequence[Turn]) -> Operation[Record]:
     parameters: Parameters = {**debate_parameters(record), "idempotency_key": key, "watched": watched}
     try:
         rows = yield Statement("insert_debate", parameters)
@@ -68,7 +69,10 @@ def create(record: Record, key: str | None, watched: bool) -> Operation[Record]:
         raise id_taken(record.id) from None
     if not rows:
         rows = yield Statement("find_by_key", {"idempotency_key": key})
-    elif record.status is Status.QUEUED:
+        return record_from(rows[0])
+    for turn in turns:
+        yield Statement("insert_turn", turn_parameters(record.id, replace(turn, run=0, event_id=turn.position + 1)))
+    if record.status is Status.QUEUED:
         yield run_of(rows[0])
     return record_from(rows[0])
 

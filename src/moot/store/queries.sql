@@ -6,11 +6,12 @@
 -- Nothing is inserted when a debate was made under the same key before.
 INSERT INTO debates (
     id, format, format_version, topic, search_text, settings, seats, created_at, status, idempotency_key, waiting_since,
-    watched
+    watched, origin_debate, origin_position
 )
 VALUES (
     :id, :format, :format_version, :topic, :search_text, :settings, :seats, moot_now(), :status, :idempotency_key,
-    CASE WHEN :status = 'queued' THEN moot_now() END, :watched
+    CASE WHEN :status = 'queued' THEN moot_now() END, :watched,
+    :origin_debate, :origin_position
 )
 ON CONFLICT (idempotency_key) DO NOTHING
 RETURNING *;

@@ -15,6 +15,7 @@ from moot.core.debate import (
     Failure,
     HumanReply,
     JsonObject,
+    Origin,
     Rating,
     Record,
     SeatSettings,
@@ -103,6 +104,8 @@ def debate_parameters(record: Record) -> Parameters:
         "settings": to_json(record.settings),
         "seats": to_json(record.seats),
         "status": record.status.value,
+        "origin_debate": record.origin.debate if record.origin else None,
+        "origin_position": record.origin.position if record.origin else None,
     }
 
 
@@ -153,7 +156,12 @@ def record_from(row: Row) -> Record:
         lease_until=row["lease_until"],
         concluding=bool(row["concluding"]),
         tries_from=row["tries_from"],
+        origin=_origin(row),
     )
+
+
+def _origin(row: Row) -> Origin | None:
+    return None if row["origin_debate"] is None else Origin(row["origin_debate"], row["origin_position"])
 
 
 def turn_from(row: Row) -> Turn:

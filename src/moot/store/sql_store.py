@@ -34,8 +34,10 @@ class SqlStore:
         self.database = database
         self._hooks = hooks
 
-    async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
-        return await self.database.write(operations.create(record, key, watched), atomic=True)
+    async def create(
+        self, record: Record, key: str | None = None, *, watched: bool = False, turns: Sequence[Turn] = ()
+    ) -> Record:
+        return await self.database.write(operations.create(record, key, watched, turns), atomic=True)
 
     async def load(self, debate_id: str) -> StoredDebate:
         return await self.database.read(operations.load(debate_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from moot.core.debate import HumanReply, Rating, Record, Status, Workflow
+from moot.core.debate import HumanReply, Rating, Record, Status, Turn, Workflow
 from moot.core.engine import TurnStore
 from moot.core.notices import Notice
 from moot.core.stored import StoredDebate
@@ -62,11 +62,14 @@ class Store(TurnStore, Deliveries, Protocol):
     A deleted debate is not found by anything but `restore`.
     """
 
-    async def create(self, record: Record, key: str | None = None, *, watched: bool = False) -> Record:
+    async def create(
+        self, record: Record, key: str | None = None, *, watched: bool = False, turns: Sequence[Turn] = ()
+    ) -> Record:
         """Store a new debate; its `created_at` becomes the database's time.
 
         When one was created under the same key before, nothing is stored and that one is returned. What somebody
-        watches goes first when it is queued.
+        watches goes first when it is queued. `turns` are those of its origin that it begins with: they become turns
+        of run 0, before any run of its own, with event ids in the order of their positions.
         """
         ...
 
