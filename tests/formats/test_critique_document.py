@@ -372,9 +372,9 @@ async def test_the_library_is_asked_for_as_many_templates_as_wanted_and_not_at_a
 
 def test_the_seats_prefer_models_that_suit_them() -> None:
     assert {seat.name: (seat.prefers, seat.temperature) for seat in CRITIQUE.seats if seat.player == "model"} == {
-        "proposer": ("ollama:qwen3:32b", 0.7),
-        "skeptic": ("ollama:llama3.3:70b", 0.8),
-        "synthesizer": ("ollama:qwen3:32b", 0.5),
+        "proposer": ("large", 0.7),
+        "skeptic": ("large_of_another_family", 0.8),
+        "synthesizer": ("large", 0.5),
     }
 
 

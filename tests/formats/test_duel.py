@@ -226,7 +226,7 @@ async def test_models_temperatures_and_caps_are_those_of_the_seat() -> None:
     [
         ({}, (None, None, None)),
         ({"model": "x:m"}, ("x:m", "x:m", "x:m")),
-        ({"model_debater": "chat"}, ("deepseek:chat", "deepseek:chat", None)),
+        ({"model_debater": "x:d"}, ("x:d", "x:d", None)),
         ({"model": "x:m", "model_judge": "y:j"}, ("x:m", "x:m", "y:j")),
         ({"models": {"debater_b": "x:b"}, "model_debater": "y:d", "model": "z:m"}, ("y:d", "x:b", "z:m")),
     ],

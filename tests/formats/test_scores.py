@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.debate import Record, Status
-from moot.formats.evaluation.scorecard import (
-    CategoryScore,
-    Scorecard,
-    TopicVerdict,
-    bar,
-    compare,
-    last_of,
-    ranking,
-    signed,
-)
+from moot.core.debate import Bar, Record, Rows, Status
+from moot.formats.evaluation.comparison import compare, last_of, ranking
+from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict, signed
 from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, Verdict, adjust, adjust_all, change, overall
 from moot.formats.evaluation.settings import Level
 
@@ -158,7 +150,7 @@ FIRST = card(("problem", 7, 7.3), ("solution", 6, 4.8), ("team", 5, 5), before=6
 
 def test_a_scorecard_shows_before_and_after_as_bars() -> None:
     assert FIRST.headline() == "6.0 → 5.7 overall; problem +0.3, solution −1.2, team 0.0"
-    assert FIRST.table() == (
+    assert drawn(FIRST.table()) == (
         ("", "before", "after", "difference"),
         ("problem", "███████░░░ 7.0", "███████░░░ 7.3", "+0.3"),
         ("solution", "██████░░░░ 6.0", "█████░░░░░ 4.8", "−1.2"),
@@ -167,10 +159,18 @@ def test_a_scorecard_shows_before_and_after_as_bars() -> None:
     )
 
 
+def drawn(rows: Rows) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(str, row)) for row in rows)
+
+
+def test_the_scores_of_a_table_are_numbers_that_each_surface_draws_its_own_way() -> None:
+    assert FIRST.table()[1] == ("problem", Bar(7), Bar(7.3), "+0.3")
+
+
 def test_a_scorecard_without_verdicts_shows_scores_alone() -> None:
     scored = card(("problem", 7, 7), ("solution", 6, 6), before=6.5, after=6.5, topics=False)
     assert scored.headline() == "6.5 overall; problem 7.0, solution 6.0"
-    assert scored.table() == (
+    assert drawn(scored.table()) == (
         ("", "score"),
         ("problem", "███████░░░ 7.0"),
         ("solution", "██████░░░░ 6.0"),
@@ -180,7 +180,7 @@ def test_a_scorecard_without_verdicts_shows_scores_alone() -> None:
 
 @given(points)
 def test_a_bar_is_always_ten_blocks_long(score: float) -> None:
-    blocks, number = bar(score).split(" ")
+    blocks, number = str(Bar(score)).split(" ")
     assert len(blocks) == 10
     assert float(number) == pytest.approx(score, abs=0.0501)
 
@@ -194,7 +194,7 @@ def test_differences_carry_their_sign(points: float, text: str) -> None:
 
 def test_two_evaluations_are_compared_category_by_category() -> None:
     second = card(("problem", 7, 7.3), ("solution", 6, 6.5), ("market", 3, 4), before=5.3, after=5.9)
-    assert compare(FIRST, second) == (
+    assert drawn(compare(FIRST, second)) == (
         ("", "last time", "now", "difference"),
         ("problem", "███████░░░ 7.3", "███████░░░ 7.3", "0.0"),
         ("solution", "█████░░░░░ 4.8", "██████░░░░ 6.5", "+1.7"),
@@ -206,7 +206,7 @@ def test_two_evaluations_are_compared_category_by_category() -> None:
 
 def test_ideas_are_ranked_by_their_score_afterwards_and_share_a_rank_when_it_is_the_same() -> None:
     low, high = (card(("problem", 5, score), before=5, after=score) for score in (4.0, 8.0))
-    assert ranking([("tea", low), ("rain", high), ("ale", low), ("fog", FIRST)]) == (
+    assert drawn(ranking([("tea", low), ("rain", high), ("ale", low), ("fog", FIRST)])) == (
         ("rank", "idea", "before", "after", "difference"),
         ("1", "rain", "5.0", "████████░░ 8.0", "+3.0"),
         ("2", "fog", "6.0", "██████░░░░ 5.7", "−0.3"),

@@ -45,6 +45,7 @@ from moot.errors import InvalidInput, MootError, NotFound, WrongStatus, faults
 from moot.export.bundle import Chosen, Manifest
 from moot.export.stats import Stats, stats
 from moot.llm.models import Choice, Models
+from moot.llm.providers import PREFERRED, USUAL
 from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
@@ -329,8 +330,8 @@ class App:
             return Choice(name, "MOOT_MODEL or moot.yaml")
         if choice := self.models.group_default(seat.group):
             return choice
-        if seat.prefers and await self.models.has(seat.prefers):
-            return Choice(seat.prefers, "this seat is meant for it, and it is there")
+        if seat.prefers and await self.models.has(preferred := PREFERRED[seat.prefers]):
+            return Choice(preferred, "this seat is meant for it, and it is there")
         if self._default_model is None:
             self._default_model = await self.models.default()
         return self._default_model
@@ -363,7 +364,13 @@ class App:
             for seat in field:
                 if seat not in seats:
                     raise InvalidInput(f"{format.name} has no seat {seat!r}; its seats: {', '.join(seats)}")
-        return checked
+        return self._with_providers(checked, format) if format.bare_models else checked
+
+    def _with_providers(self, settings: Settings, format: AnyFormat) -> Settings:
+        """The settings with the usual provider before the models of groups that are named without one."""
+        names = {field: getattr(settings, field, None) for field in {f"model_{seat.group}" for seat in format.seats}}
+        bare = {field: name for field, name in names.items() if name and ":" not in name}
+        return settings.model_copy(update={field: f"{USUAL}:{name}" for field, name in bare.items()})
 
     def _check_prices(self, record: Record) -> None:
         for model in {seat.model for seat in record.seats.values()}:

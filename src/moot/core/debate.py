@@ -185,6 +185,10 @@ class Step:
     """What a person is asked."""
 
 
+ModelKind: TypeAlias = Literal["large", "large_of_another_family"]
+"""The second is for a seat that examines what the first has written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seat:
     """A place in a debate, as its format declares it."""
@@ -195,8 +199,8 @@ class Seat:
     max_tokens: int
     temperature: float = 0.7
     player: Literal["model", "human", "library"] = "model"
-    prefers: str | None = None
-    """The model it is meant for, taken when it can be reached and nothing else is configured."""
+    prefers: ModelKind | None = None
+    """What it is meant for: such a model is taken when this machine has it and nothing else is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,20 @@ class SeatSettings:
     model: str
     temperature: float
     max_tokens: int
+
+
+class Bar(NamedTuple):
+    """A number from 0 to 10 in a table; as text it is drawn, `██████░░░░ 6.0`, and pages draw it their own way."""
+
+    value: float
+
+    def __str__(self) -> str:
+        filled = round(self.value)
+        return f"{'█' * filled}{'░' * (10 - filled)} {self.value:.1f}"
+
+
+Cell: TypeAlias = str | Bar
+Rows: TypeAlias = tuple[tuple[Cell, ...], ...]
 
 
 class Outcome(BaseModel):
@@ -222,7 +240,7 @@ class Outcome(BaseModel):
         """The outcome in a line."""
         raise NotImplementedError
 
-    def table(self) -> tuple[tuple[str, ...], ...]:
+    def table(self) -> Rows:
         """The numbers behind it; the first row is the header."""
         raise NotImplementedError
 

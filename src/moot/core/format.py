@@ -48,6 +48,8 @@ class Format(Generic[S, O_co]):
     """What code has to say about a turn, from the turns before it; readers see it below the turn."""
     points: Callable[[Debate[S]], Iterable[Point]] = _speeches
     """What an argument map of a debate shows."""
+    bare_models: bool = False
+    """Whether `model_<group>` may name a model without its provider: it is the usual one's then."""
 
     def seat(self, name: str) -> Seat:
         return next(seat for seat in self.seats if seat.name == name)

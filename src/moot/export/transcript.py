@@ -11,7 +11,7 @@ from itertools import groupby
 
 from moot.core.debate import Outcome, Record, Turn
 from moot.core.trace import iso
-from moot.text.markdown import _MAX_HEADING, MAX_TITLE, _readable, contained, front_matter, in_line
+from moot.text.markdown import _MAX_HEADING, MAX_TITLE, _readable, contained, front_matter, in_line, table_of
 
 
 def markdown(record: Record, turns: Sequence[Turn], titles: Mapping[str, str], outcome: Outcome | None) -> str:
@@ -61,16 +61,11 @@ def _outcome(record: Record, outcome: Outcome | None) -> Iterator[str]:
         return
     yield f"**{in_line(outcome.headline())}**"
     if table := outcome.table():
-        yield _table(table)
+        yield table_of(table)
     yield contained(outcome.summary, _MAX_HEADING)
     if outcome.caveats:
         yield "Before you trust it:"
         yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
-
-
-def _table(table: Sequence[Sequence[str]]) -> str:
-    header, *rows = (f"| {' | '.join(map(in_line, row))} |" for row in table)
-    return "\n".join([header, "|" + " --- |" * len(table[0]), *rows])
 
 
 def _sections(turns: Sequence[Turn]) -> Iterator[tuple[str, Iterable[Turn]]]:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
+from moot.core.debate import ModelKind
 from moot.errors import InvalidInput
 from moot.llm.client import Timeouts
 from moot.llm.dialect import Dialect
@@ -192,6 +193,12 @@ BUILT_IN = (
         timeouts=OWN_MACHINE,
     ),
 )
+
+
+USUAL = "deepseek"
+"""The provider of a model that is named without one, where a format takes such names."""
+PREFERRED: Mapping[ModelKind, str] = {"large": "ollama:qwen3:32b", "large_of_another_family": "ollama:llama3.3:70b"}
+"""What a seat is meant for."""
 
 
 class ModelName(NamedTuple):

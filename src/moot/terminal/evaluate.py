@@ -19,8 +19,9 @@ from moot.core.debate import Record, Status
 from moot.core.events import Event, TurnFinished
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError
+from moot.formats.evaluation.comparison import compare, last_of, ranking
 from moot.formats.evaluation.ideas import REPORT, Idea, read, settings_for, topics_from, write_report
-from moot.formats.evaluation.scorecard import Scorecard, compare, last_of, ranking
+from moot.formats.evaluation.scorecard import Scorecard
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
 from moot.terminal.watch import Exit, Watching, discard_stdout, print_error, print_note, watch

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moot.core.debate import NO_USAGE, Outcome, Record, Turn, Usage
+from moot.core.debate import NO_USAGE, Cell, Outcome, Record, Turn, Usage
 from moot.core.format import AnyFormat
 from moot.export.stats import Stats
 from moot.reading.words import reason_text, short_model
@@ -37,9 +37,9 @@ def introduction(record: Record, format: AnyFormat) -> Text:
 def outcome_view(outcome: Outcome, stop_reason: str | None) -> RenderableType:
     """The decision, its numbers and what weakens it; the reasons are the last turn, just above."""
     header, *rows = outcome.table()
-    table = Table(*header, box=None, padding=(0, 3, 0, 0), header_style="dim")
+    table = Table(*map(str, header), box=None, padding=(0, 3, 0, 0), header_style="dim")
     for row in rows:
-        table.add_row(*(printable(cell) for cell in row))
+        table.add_row(*(printable(str(cell)) for cell in row))
     parts: list[RenderableType] = [Text(printable(outcome.headline()), style="bold"), Text(), table, Text()]
     parts += [Text(f"! {printable(caveat)}", style="yellow") for caveat in outcome.caveats]
     parts.append(Text(f"Ended because {printable(reason_text(stop_reason))}.", style="dim"))
@@ -79,8 +79,8 @@ def stats_row(stats: Stats) -> tuple[str, ...]:
 
 def print_table(
     console: Console,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str | Text]],
+    header: Sequence[Cell],
+    rows: Sequence[Sequence[Cell | Text]],
     *,
     wide: Collection[str] = (),
 ) -> None:
@@ -91,13 +91,13 @@ def print_table(
     kept = [at for at, name in enumerate(header) if console.width >= WIDE or name not in wide]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold dim")
     for at in kept:
-        table.add_column(header[at], overflow="fold")
+        table.add_column(str(header[at]), overflow="fold")
     for row in rows:
-        table.add_row(*(row[at] for at in kept))
+        table.add_row(*(cell if isinstance(cell := row[at], Text) else str(cell) for at in kept))
     console.print(table)
 
 
-def aligned(rows: Sequence[Sequence[str | Text]]) -> list[str]:
+def aligned(rows: Sequence[Sequence[Cell | Text]]) -> list[str]:
     """Rows as lines of text, their columns one below the other."""
     texts = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]

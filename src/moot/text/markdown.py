@@ -34,6 +34,12 @@ def body(document: str) -> str:
     return re.sub(r"\[\^turn-(\d+)\]", r" (turn \1)", text).strip()
 
 
+def table_of(cells: Sequence[Sequence[object]]) -> str:
+    """A table whose first row is its header."""
+    header, *rows = (f"| {' | '.join(in_line(str(cell)) for cell in row)} |" for row in cells)
+    return "\n".join([header, "|" + " --- |" * len(cells[0]), *rows])
+
+
 @cache
 def _dumper() -> type[Any]:
     """Writes whatever holds a line break on one line, so that readers who go by lines read the same."""

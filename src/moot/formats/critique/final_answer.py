@@ -12,7 +12,7 @@ from moot.core.debate import Limits, Outcome, Record, Turn
 from moot.core.script import Debate
 from moot.core.trace import iso
 from moot.formats.critique.issues import Issue, Reviewed, auto_score, open_issues, reviews, tracked
-from moot.text.markdown import contained, front_matter, in_line
+from moot.text.markdown import contained, front_matter, in_line, table_of
 from moot.trust.caveats import about_models, about_turns
 
 SPEAKERS = {"proposer": "Proposer", "skeptic": "Skeptic"}
@@ -155,8 +155,7 @@ def _body(outcome: FinalAnswer) -> Iterator[str]:
     settled = [issue for issue in outcome.issues if issue.status != "open"]
     if settled:
         yield f"## What was settled\n\n{_listed(settled)}"
-    header, *rows = (f"| {' | '.join(row)} |" for row in outcome.table())
-    yield "\n".join(["## Rounds", "", header, "|" + " --- |" * len(outcome.table()[0]), *rows])
+    yield f"## Rounds\n\n{table_of(outcome.table())}"
     if outcome.templates:
         yield "## Templates\n\n" + "\n".join(f"- {in_line(title)}" for title in outcome.templates.values())
     if outcome.caveats:

@@ -145,9 +145,9 @@ CRITIQUE = Format(
     settings=CritiqueSettings,
     seats=(
         Seat("library", "Library", "library", max_tokens=0, player="library"),
-        Seat("proposer", "Proposer", "proposer", max_tokens=1200, temperature=0.7, prefers="ollama:qwen3:32b"),
-        Seat("skeptic", "Skeptic", "skeptic", max_tokens=800, temperature=0.8, prefers="ollama:llama3.3:70b"),
-        Seat("synthesizer", "Synthesizer", "synthesizer", max_tokens=1500, temperature=0.5, prefers="ollama:qwen3:32b"),
+        Seat("proposer", "Proposer", "proposer", max_tokens=1200, temperature=0.7, prefers="large"),
+        Seat("skeptic", "Skeptic", "skeptic", max_tokens=800, temperature=0.8, prefers="large_of_another_family"),
+        Seat("synthesizer", "Synthesizer", "synthesizer", max_tokens=1500, temperature=0.5, prefers="large"),
     ),
     outcome=FinalAnswer,
     script=script,

@@ -20,7 +20,6 @@ from pydantic import (
     WithJsonSchema,
     computed_field,
     create_model,
-    field_validator,
 )
 
 from moot.core.debate import Answer, Outcome, Point, Seat, Settings, Turn, speech_key
@@ -53,11 +52,6 @@ class DuelSettings(Settings):
     @property
     def stances(self) -> dict[str, Stance]:
         return dict(zip(SIDES, ("pro", "con") if self.stance_a == "pro" else ("con", "pro"), strict=True))
-
-    @field_validator("model_debater", "model_judge")
-    @classmethod
-    def _bare_name_is_deepseeks(cls, name: str | None) -> str | None:
-        return f"deepseek:{name}" if name and ":" not in name else name
 
 
 class Ballot(Answer):
@@ -196,4 +190,5 @@ DUEL = Format(
     script=script,
     folder=Path(__file__).parent,
     points=points,
+    bare_models=True,
 )

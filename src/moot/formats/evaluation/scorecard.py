@@ -1,18 +1,25 @@
-"""The outcome: what each category scored before and after, and what moved it; and how two outcomes compare."""
+"""The outcome: what each category scored before and after, and what moved it; and the same as a markdown document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from math import inf
+from textwrap import shorten
 
 from pydantic import BaseModel, Field, computed_field
 
-from moot.core.debate import Outcome, Record, Status, Turn
+from moot.core.debate import Bar, Outcome, Record, Rows, Turn
+from moot.formats.evaluation.answers import Argument, arguments
+from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.scores import Verdict, Winner
-from moot.formats.evaluation.settings import OVERALL, Level
+from moot.formats.evaluation.settings import OVERALL, SEATS, EvaluationSettings, Level, Topic
+from moot.text.markdown import MAX_TITLE, contained, in_line, table_of
 
-BLOCKS = 10
+TITLES = {seat.name: seat.title for seat in SEATS}
+MAX_HEADING = 3
+FOUND = {"verified": "✓ in the idea", "near": "≈ not word for word in the idea", "missing": "✗ not in the idea"}
 MINUS = "−"
-Rows = tuple[tuple[str, ...], ...]
 
 
 class Quotes(BaseModel):
@@ -104,22 +111,14 @@ class Scorecard(Outcome):
         rows = [(one.category, one.before, one.after) for one in self.categories]
         rows.append((OVERALL, self.overall_before, self.overall_after))
         if not self.topics:
-            return (("", "score"), *((name, bar(after)) for name, _, after in rows))
+            return (("", "score"), *((name, Bar(after)) for name, _, after in rows))
         return (
             ("", "before", "after", "difference"),
-            *((name, bar(before), bar(after), moved(before, after)) for name, before, after in rows),
+            *((name, Bar(before), Bar(after), moved(before, after)) for name, before, after in rows),
         )
 
     def document(self, record: Record, turns: Sequence[Turn]) -> str:
-        from moot.formats.evaluation.document import document  # which knows this class
-
-        return document(self, record, turns)
-
-
-def bar(score: float) -> str:
-    """`██████░░░░ 6.0`"""
-    filled = round(score * BLOCKS / 10)
-    return f"{'█' * filled}{'░' * (BLOCKS - filled)} {score:.1f}"
+        return _document(self, record, turns)
 
 
 def signed(points: float) -> str:
@@ -133,56 +132,87 @@ def moved(before: float, after: float) -> str:
     return signed(round(after, 1) - round(before, 1))
 
 
-def compare(before: Scorecard, after: Scorecard) -> Rows:
-    """How the final scores of an idea moved from one evaluation to another."""
-    then, now = _finals(before), _finals(after)
-    return (
-        ("", "last time", "now", "difference"),
-        *((name, _cell(then, name), _cell(now, name), _moved(then, now, name)) for name in {**now, **then}),
-        (
-            OVERALL,
-            bar(before.overall_after),
-            bar(after.overall_after),
-            moved(before.overall_after, after.overall_after),
-        ),
+# The scorecard as a document: what models and people wrote stays in its place
+
+
+def _document(card: Scorecard, record: Record, turns: Sequence[Turn]) -> str:
+    settings = EvaluationSettings.model_validate(record.settings)
+    idea = settings.quotable(record.topic)
+    parts = [
+        *_head(card, record),
+        *_scores(card),
+        *(part for topic in card.topics for part in _topic(topic, settings.topics[topic.number - 1], turns, idea)),
+        *_section("Not judged", _list(map(in_line, card.not_judged))),
+        *_section("What to keep in mind", _list(map(in_line, card.caveats))),
+        *_transcript(settings, turns),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(card: Scorecard, record: Record) -> Iterator[str]:
+    yield f"# Evaluation: {in_line(shorten(record.topic, MAX_TITLE, placeholder=' …'))}"
+    on = datetime.fromtimestamp(record.finished_at or record.created_at, UTC).strftime("%Y-%m-%d")
+    models = ", ".join(dict.fromkeys(name.rpartition("#")[2] for name in card.models.values()))
+    yield f"{on} · {record.id} · {in_line(models)}"
+    yield f"**{in_line(card.headline())}**"
+    yield in_line(card.summary)
+
+
+def _scores(card: Scorecard) -> Iterator[str]:
+    yield "## Scores"
+    yield table_of(card.table())
+    yield _list(f"**{in_line(one.category)}**: {in_line(reason)}" for one in card.categories for reason in one.reasons)
+
+
+def _topic(judged: TopicVerdict, topic: Topic, turns: Sequence[Turn], idea: str) -> Iterator[str]:
+    yield f"## {judged.number}. {in_line(judged.name)}: {judged.result()}"
+    yield contained(judged.reasoning, MAX_HEADING)
+    yield from _section("Key points", _list(map(in_line, judged.key_points)), level=3)
+    sides = (
+        ("advocate", topic.advocate, judged.strongest_advocate),
+        ("challenger", topic.challenger, judged.strongest_challenger),
     )
+    for seat, position, strongest in sides:
+        yield f"### {TITLES[seat]}: {in_line(position)}"
+        own = [turn for turn in turns if (turn.seat, turn.kind, turn.round) == (seat, "argument", judged.number)]
+        given = [line for turn in own for line in _arguments(turn, idea)]
+        yield "\n".join(given) or "No argument that could be read."
+        if strongest:
+            yield f"Strongest, says the arbiter: {in_line(strongest)}"
 
 
-def ranking(ideas: Iterable[tuple[str, Scorecard]]) -> Rows:
-    """Several ideas by name, the best first; those with the same score share their rank."""
-    ranked = sorted(ideas, key=lambda idea: (-idea[1].overall_after, idea[0]))
-    scores = [card.overall_after for _, card in ranked]
-    return (
-        ("rank", "idea", "before", "after", "difference"),
-        *(
-            (
-                str(scores.index(card.overall_after) + 1),
-                name,
-                f"{card.overall_before:.1f}",
-                bar(card.overall_after),
-                moved(card.overall_before, card.overall_after),
-            )
-            for name, card in ranked
-        ),
-    )
+def _arguments(turn: Turn, idea: str) -> Iterator[str]:
+    found = {quote.text: FOUND[quote.verdict] for quote in quoted(turn, idea)}
+    for number, argument in enumerate(arguments(turn), 1):
+        yield f"{number}. **{in_line(argument.claim)}** {in_line(argument.reasoning)}{_evidence(argument, found)}"
 
 
-def last_of(records: Iterable[Record], idea_key: str) -> Scorecard | None:
-    """The outcome of the latest finished evaluation of an idea; the records come newest first."""
-    for record in records:
-        same = record.format == "evaluation" and record.settings.get("idea_key") == idea_key
-        if same and record.status is Status.FINISHED:
-            return Scorecard.model_validate(record.outcome)
-    return None
+def _evidence(argument: Argument, found: dict[str, str]) -> str:
+    if not argument.evidence:
+        return ""
+    return f" “{in_line(argument.evidence)}” ({found[argument.evidence]})"
 
 
-def _finals(card: Scorecard) -> dict[str, float]:
-    return {one.category: one.after for one in card.categories}
+def _transcript(settings: EvaluationSettings, turns: Sequence[Turn]) -> Iterator[str]:
+    yield "## Transcript"
+    for turn in sorted(turns, key=_place):
+        topic = f" · {in_line(settings.topics[turn.round - 1].name)}" if turn.round else ""
+        marks = f" ({', '.join(turn.marks)})" if turn.marks else ""
+        yield f"### {TITLES.get(turn.seat, turn.seat.capitalize())} · {turn.kind}{topic}{marks}"
+        yield contained(turn.content, MAX_HEADING)
 
 
-def _cell(scores: dict[str, float], name: str) -> str:
-    return bar(scores[name]) if name in scores else "–"
+def _place(turn: Turn) -> float:
+    """What came before the topics, then topic by topic, then what a person or the clock has said."""
+    return turn.round or (0 if turn.seat in TITLES else inf)
 
 
-def _moved(then: dict[str, float], now: dict[str, float], name: str) -> str:
-    return moved(then[name], now[name]) if name in then and name in now else "–"
+def _section(title: str, body: str, level: int = 2) -> Iterator[str]:
+    """Nothing when there is nothing to say."""
+    if body:
+        yield f"{'#' * level} {title}"
+        yield body
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

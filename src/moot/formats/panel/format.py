@@ -1,7 +1,7 @@
 """The panel: a moderator casts two to four perspectives on a question, runs rounds, and writes a decision record.
 
 In each round all argue at once without seeing each other, then answer one another in turn; a person may steer
-between the rounds. What counts as agreement, repetition or a true quote is decided by code (see `standing`).
+between the rounds. What counts as agreement, repetition or a true quote is decided by code (see `assessment`).
 """
 
 from __future__ import annotations
@@ -135,6 +135,7 @@ def _analysis(debate: Debate[PanelSettings]) -> Generator[tuple[Step, ...], tupl
         catalog=known,
         cards=(),
         constraints=(),
+        sources_are_short=_sources_are_short(s),
     )
     analysis = Analysis.model_validate(turn.data)
     if s.checkpoints and analysis.too_vague and analysis.question:
@@ -213,15 +214,14 @@ def _passages(
     debate: Debate[PanelSettings], casting: Casting, round: int
 ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Mapping[str, Any]]:
     """What the library finds for each debater in sources that are too long to be read by everyone as a whole."""
-    sources = debate.settings.sources
-    if sum(len(source.text) for source in sources) <= WHOLE_SOURCES:
+    if _sources_are_short(debate.settings):
         return {}
     summary = next(turn.content for turn in in_round(debate, round) if turn.kind == "summary")
     queries = {
         seat: f"{debate.topic} {perspective.name}: {', '.join(perspective.priorities)}. {summary}"
         for seat, perspective in casting.perspectives.items()
     }
-    texts = {tag: source.text for tag, source in tags(sources).items()}
+    texts = {tag: source.text for tag, source in tags(debate.settings.sources).items()}
     turn = yield from debate.ask("library", "passages", round, queries=queries, texts=texts, top_k=PASSAGES)
     found: Any = (turn.data or {}).get("passages", {})
     return found if isinstance(found, dict) else {}
@@ -272,7 +272,12 @@ def _known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, object]
     """What everybody on the panel knows from its beginning: who is on it, and what binds the decision."""
     analysis = next(turn for turn in debate.transcript if turn.kind == "analysis")
     constraints = tuple(Analysis.model_validate(analysis.data).constraints)
-    return {"cards": tuple(casting.perspectives.values()), "constraints": constraints}
+    cards = tuple(casting.perspectives.values())
+    return {"cards": cards, "constraints": constraints, "sources_are_short": _sources_are_short(debate.settings)}
+
+
+def _sources_are_short(settings: PanelSettings) -> bool:
+    return sum(len(source.text) for source in settings.sources) <= WHOLE_SOURCES
 
 
 def _clarification(debate: Debate[PanelSettings], round: int) -> str:

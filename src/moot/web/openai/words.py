@@ -18,7 +18,7 @@ from moot.core.events import DebateStopped, Event, TurnChunk, TurnFinished, Turn
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, faults
-from moot.text.markdown import body, contained, in_line
+from moot.text.markdown import body, contained, in_line, table_of
 
 MAX_CONTEXT = 2000
 """Characters of what was said before, in the topic of a new debate."""
@@ -309,7 +309,7 @@ def concluded(stored: StoredDebate, format: AnyFormat) -> str:
         return body(document)
     blocks = [f"**{in_line(outcome.headline())}**"]
     if table := outcome.table():
-        blocks.append(_table(table))
+        blocks.append(table_of(table))
     blocks.append(contained(outcome.summary, MAX_HEADING))
     if outcome.caveats:
         blocks += ["Before you trust it:", "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)]
@@ -329,11 +329,6 @@ def outcome_of(stored: StoredDebate, format: AnyFormat) -> Outcome:
 def signature(debate_id: str, url: str) -> str:
     """The line by which a message is recognised when it is sent back."""
     return f"— [moot {debate_id}]({url})"
-
-
-def _table(table: Sequence[Sequence[str]]) -> str:
-    header, *rows = (f"| {' | '.join(map(in_line, row))} |" for row in table)
-    return "\n".join([header, "|" + " --- |" * len(table[0]), *rows])
 
 
 def _listed(actions: Sequence[Action]) -> str:

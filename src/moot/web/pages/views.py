@@ -5,7 +5,6 @@ Knows no HTTP and no templates. Every text of a model or a person is still raw h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,8 @@ from markupsafe import Markup
 from moot.core.debate import (
     NO_USAGE,
     Action,
+    Bar,
+    Cell,
     Failure,
     Outcome,
     Question,
@@ -52,7 +53,6 @@ STATUS_TEXTS = {
     Status.FAILED: "failed",
 }
 Row: TypeAlias = tuple[str, ...]
-_BAR = re.compile("[█░]+ ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,13 +288,17 @@ def _outcome_view(outcome: Outcome, record: Record, turns: Sequence[Turn]) -> Ou
     text = outcome.document(record, turns)
     return OutcomeView(
         outcome.headline(),
-        tuple(tuple(_BAR.sub("", cell) for cell in row) for row in outcome.table()),
+        tuple(tuple(map(_cell, row)) for row in outcome.table()),
         None if text else speech(outcome.summary),
         document(text, outcome.headline()) if text else None,
         tuple(outcome.caveats),
         outcome.issue(record) is not None,
         outcome.is_approved(),
     )
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.value:.1f}" if isinstance(cell, Bar) else cell
 
 
 def _charts(
