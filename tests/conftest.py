@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from forkserver import ForkedPopen
 from moot.store.postgres import open_postgres
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
@@ -120,7 +121,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
         def start(script: str, *arguments: object) -> subprocess.Popen[str]:
             command = [sys.executable, "-c", script, *map(str, arguments)]
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            process = ForkedPopen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             processes.enter_context(process)
             processes.callback(process.kill)
             return process

@@ -1,4 +1,4 @@
-"""The `moot` program as a process of its own."""
+"""The `moot` program as a process of its own, forked from one in which it is imported already."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from forkserver import ForkedPopen
 from model_server import PATIENCE
 
 COMMAND = [sys.executable, "-m", "moot"]
@@ -35,24 +36,16 @@ def turns(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def run(*arguments: str, env: Mapping[str, str] | None = None) -> Ran:
     """Run moot to its end."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-        env={**os.environ, **(env or {})},
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    with started(*arguments, env={**os.environ, **(env or {})}) as process:
+        out, err = process.communicate(timeout=2 * PATIENCE)
+    return Ran(process.returncode, out, err)
 
 
 @contextmanager
-def started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+def started(*arguments: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
     """A running moot with pipes; killed at the latest with the end of the block."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [*COMMAND, *arguments], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
-    ) as process:
+    files = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ForkedPopen([*COMMAND, *arguments], **files, text=True, env=env) as process:
         try:
             yield process
         finally:

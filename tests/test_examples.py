@@ -15,26 +15,24 @@ from typing import Any
 import pytest
 import yaml
 
+from forkserver import ForkedPopen
 from model_server import PATIENCE, ModelServer, speech_or_verdict
 from moot.export.argdown import argdown
 from program import Ran, run
 from stage import Stage
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+OWN_TOOLS = EXAMPLES.parent / ".tools" / "bin"
 PULL_REQUEST = {"number": 7, "title": "Cache `users`", "body": "It is faster, says @ann."}
 
 
-def python(script: Path, *arguments: str, env: Mapping[str, str]) -> Ran:
+def python(script: Path, *arguments: str, env: Mapping[str, str], popen: Any = ForkedPopen) -> Ran:
     """Run a script to its end."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script), *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-        env={**os.environ, **env},
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    files = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-W", "error", str(script), *arguments]
+    with popen(command, **files, text=True, env={**os.environ, **env}) as process:
+        out, err = process.communicate(timeout=2 * PATIENCE)
+    return Ran(process.returncode, out, err)
 
 
 @pytest.fixture
@@ -117,7 +115,7 @@ def test_the_workflow_runs_the_script_and_trusts_nobody() -> None:
 
 def test_the_notebook_runs_from_its_first_cell_to_its_last(server: ModelServer) -> None:
     server.replies = lambda request: speech_or_verdict(request) if "response_format" in request else "It depends."
-    ran = python(EXAMPLES / "notebook.py", env={"MOOT_MODEL": server.model})
+    ran = python(EXAMPLES / "notebook.py", env={"MOOT_MODEL": server.model}, popen=subprocess.Popen)
     assert (ran.code, ran.err) == (0, "")
     assert (
         ran.out
@@ -153,8 +151,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     source = folder / "source"
     shutil.copytree(EXAMPLES / "third-party-format", source, ignore=shutil.ignore_patterns("__pycache__"))
-    uv = os.environ.get("UV") or shutil.which("uv")
-    assert uv, "uv, which runs these tests, cannot be found"
+    uv = os.environ.get("UV") or shutil.which("uv", path=f"{os.environ['PATH']}{os.pathsep}{OWN_TOOLS}")
+    assert uv, f"there is no uv in PATH or {OWN_TOOLS}; `make test` installs one there"
     command = [uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--no-config", "--no-cache"]
     done = subprocess.run(
         [*command, "--python", sys.executable, "--target", str(folder / "site"), str(source)],

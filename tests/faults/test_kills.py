@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from forkserver import ForkedPopen
 from model_server import ModelServer
 from moot.app import open_store
 from moot.core.debate import Status, Turn
@@ -113,7 +113,7 @@ def kill_in(server: ModelServer, kill: Kill, *arguments: str) -> str:
     """Run moot until it is killed; the debate's id."""
     server.pause_in(len(server.requests) + kill.call, after_words=kill.after_words)
     told = Path("told.jsonl")
-    with told.open("wb") as out, subprocess.Popen([*COMMAND, *arguments, "--json"], stdout=out) as process:
+    with told.open("wb") as out, ForkedPopen([*COMMAND, *arguments, "--json"], stdout=out) as process:
         try:
             server.wait_until_paused()
             _wait_for_a_line(told)

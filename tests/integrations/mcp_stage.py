@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from mcp import Client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
+from forkserver import ForkedPopen
 from moot.app import App
 from moot.integrations.mcp.http import build_web
 from moot.integrations.mcp.server import build_server
@@ -201,7 +202,7 @@ class Raw:
 def started(transport: str, folder: Path, words: int = NEVER) -> Iterator[subprocess.Popen[str]]:
     """A server with pipes; killed at the latest with the end of the block."""
     pipe, line = subprocess.PIPE, command(transport, folder, words)
-    with subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environ()) as process:
+    with ForkedPopen(line, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environ()) as process:
         try:
             yield process
         finally:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from forkserver import ForkedPopen
 from model_server import PATIENCE, ModelServer
 from moot.app import open_store
 from moot.core.stored import StoredDebate
@@ -43,7 +44,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 def killed_at_its_question() -> str:
     """Run the agent until it asks, and kill it; the debate's id."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(AGENT, stdin=pipe, stdout=pipe, text=True) as process:
+    with ForkedPopen(AGENT, stdin=pipe, stdout=pipe, text=True) as process:
         try:
             assert process.stdout
             for line in process.stdout:
@@ -70,8 +71,7 @@ def test_an_agent_killed_at_a_question_and_between_two_nodes_goes_on_and_repeats
     before = load(debate_id).turns
     assert (len(before), len(server.requests)) == (7, 7)
 
-    dead = subprocess.run([*DYING_AGENT, "evaluate"], timeout=PATIENCE)
-    assert dead.returncode == -signal.SIGKILL
+    assert ForkedPopen([*DYING_AGENT, "evaluate"]).wait(PATIENCE) == -signal.SIGKILL
     between = load(debate_id).turns
     assert (between[:7], len(between), len(server.requests)) == (before, 13, 12)
 

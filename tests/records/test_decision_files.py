@@ -15,6 +15,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from forkserver import ForkedPopen
 from moot.errors import InvalidInput
 from moot.records.files import write
 from moot.text.files import publish
@@ -152,7 +153,7 @@ def test_threads_that_write_at_once_all_get_numbers_of_their_own(tmp_path: Path)
 def test_processes_that_write_at_once_all_get_numbers_of_their_own(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     writers = [
-        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for name in "abc"
+        ForkedPopen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for name in "abc"
     ]
     for writer in writers:
         assert writer.stdin

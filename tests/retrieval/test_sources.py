@@ -15,34 +15,9 @@ from pypdf import PdfReader, PdfWriter
 from moot.errors import InvalidInput, NotFound
 from moot.retrieval.sources import MAX_FILE, MAX_TEXT, read, read_all
 from moot.trust.quotes import Source, check
+from pdf_file import made_of, pdf
 
 TEXT = "Größe zählt – “nicht”.\n"
-
-
-def pdf(*pages: str) -> bytes:
-    """A PDF with one line of text on each page."""
-    kids = " ".join(f"{3 + 2 * at} 0 R" for at in range(len(pages)))
-    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    objects = ["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>"]
-    for at, text in enumerate(pages):
-        drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
-        objects += [
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {4 + 2 * at} 0 R "
-            f"/Resources << /Font << /F1 {font} >> >> >>",
-            f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream",
-        ]
-    return _file(objects)
-
-
-def _file(objects: list[str]) -> bytes:
-    body = "%PDF-1.4\n"
-    table = "0000000000 65535 f \n"
-    for number, written in enumerate(objects, 1):
-        table += f"{len(body):010} 00000 n \n"
-        body += f"{number} 0 obj\n{written}\nendobj\n"
-    size = len(objects) + 1
-    trailer = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
-    return f"{body}xref\n0 {size}\n{table}{trailer}".encode()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -103,7 +78,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         "is a damaged PDF (PdfStreamError); save it anew or give its text",
     ),
     "a PDF without pages": (
-        lambda path: path.write_bytes(_file(["<< /Type /Catalog >>"])),
+        lambda path: path.write_bytes(made_of(["<< /Type /Catalog >>"])),
         "is a damaged PDF (PdfReadError); save it anew or give its text",
     ),
 }

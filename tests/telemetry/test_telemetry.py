@@ -26,6 +26,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 from prometheus_client.parser import text_string_to_metric_families
 
+from forkserver import ForkedPopen
 from model_server import PATIENCE, ModelServer
 from moot.app import App
 from moot.core.debate import Status, Usage
@@ -472,7 +473,7 @@ def test_a_worker_logs_lines_of_json_and_no_key_is_in_any(postgres_url: str) -> 
             "MOOT_LOG_LEVEL": "debug",
         }
         pipe = subprocess.PIPE
-        with subprocess.Popen([*COMMAND, "worker"], stdout=pipe, stderr=pipe, text=True, env=env) as worker:
+        with ForkedPopen([*COMMAND, "worker"], stdout=pipe, stderr=pipe, text=True, env=env) as worker:
             try:
                 assert worker.stdout
                 assert worker.stdout.readline().startswith("Working on ")

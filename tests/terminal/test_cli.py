@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from forkserver import ForkedPopen
 from model_server import VERDICT, ModelServer, speech_or_verdict
 from program import COMMAND, events_until, finish, run, started
 
@@ -285,7 +286,7 @@ def test_a_reader_who_leaves_early_sees_no_traceback(server: ModelServer, comman
     }[command]
     reading, writing = os.pipe()
     os.close(reading)
-    with subprocess.Popen([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True) as process:
+    with ForkedPopen([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True) as process:
         os.close(writing)
         _, err = process.communicate()
     assert process.returncode != 0

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_sources import pdf
 
 from model_server import ModelServer
 from moot.retrieval.library import Excerpt, Library
 from moot.retrieval.templates import BUILT_IN
 from ollama_server import OllamaServer
+from pdf_file import pdf
 from program import Ran, run
 from replies import CAST, answers, asked, critique, kind_of, speech
 

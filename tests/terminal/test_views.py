@@ -7,7 +7,6 @@ import errno
 import fcntl
 import json
 import os
-import pty
 import re
 import struct
 import termios
@@ -22,6 +21,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from emulator import Screen
+from forkserver import ForkedPopen
 from model_server import VERDICT, ModelServer
 from moot.core.debate import Record, SeatSettings, Usage
 from moot.core.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted
@@ -303,18 +303,20 @@ def in_terminal(
     arguments: list[str], width: int = 60, height: int = 20, type: Callable[[str], bytes] = lambda seen: b""
 ) -> tuple[int, Screen]:
     """Run moot in a pseudo-terminal; `type` says what to type after each output."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(COMMAND[0], [*COMMAND, *arguments], os.environ)
+    terminal, theirs = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-    seen = b""
-    while data := _read(terminal):
-        seen += data
-        os.write(terminal, type(seen.decode(errors="ignore")))
+    with ForkedPopen(
+        [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while data := _read(terminal):
+            seen += data
+            os.write(terminal, type(seen.decode(errors="ignore")))
     os.close(terminal)
     screen = Screen(width)
     screen.feed(seen.decode().replace("\r\n", "\n"))
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen
+    return process.returncode, screen
 
 
 def _read(terminal: int) -> bytes:

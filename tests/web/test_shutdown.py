@@ -17,6 +17,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from forkserver import ForkedPopen
+
 PATIENCE = 20
 SERVE = """
 import asyncio, sys
@@ -75,7 +77,7 @@ class Running:
 async def running(folder: Path, words: int = NEVER, seconds: float = 0) -> AsyncIterator[Running]:
     command = [sys.executable, "-c", SERVE, str(folder), str(words), str(seconds)]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:  # noqa: ASYNC220
+    with ForkedPopen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
         try:
             assert process.stdout
             url = (await asyncio.to_thread(process.stdout.readline)).strip()
