@@ -17,7 +17,9 @@ import yaml
 
 from forkserver import ForkedPopen
 from model_server import PATIENCE, ModelServer, speech_or_verdict
+from moot.core.stored import StoredDebate
 from moot.export.argdown import argdown
+from moot.reading.debate import Reading
 from program import Ran, run
 from stage import Stage
 
@@ -226,7 +228,7 @@ async def test_its_argument_map_is_its_own(site: Path, monkeypatch: pytest.Monke
         "standing": "open",
         "questions": 2,
     }
-    made = argdown(record, await stage.turns(), SOCRATIC, SOCRATIC.outcome.model_validate(record.outcome))
+    made = argdown(Reading(StoredDebate(record, tuple(await stage.turns())), SOCRATIC))
     assert (
         made.partition("===\n\n")[2]
         == """\

@@ -17,22 +17,27 @@ from formats.critics import staged as staged_critique
 from moot.core.debate import Point, Record, Seat, SeatSettings, Status, Turn
 from moot.core.format import AnyFormat, Format
 from moot.core.script import Debate
-from moot.export.argdown import MAX_TEXT, MAX_TITLE, argdown
+from moot.core.stored import StoredDebate
+from moot.export import argdown as export
+from moot.export.argdown import MAX_TEXT, MAX_TITLE
 from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.formats.evaluation.format import EVALUATION
 from moot.formats.panel.format import PANEL
 from moot.llm.client import Request
+from moot.reading.debate import Reading
 from stage import CLEAR, FAST, SYNTHESIS, Panelists, Stage, judged
 from web.hostile import PAYLOADS
+
+
+def argdown(record: Record, turns: Iterable[Turn], format: AnyFormat) -> str:
+    return export.argdown(Reading(StoredDebate(record, tuple(turns)), format))
 
 
 async def mapped(stage: Stage) -> str:
     """The map of a debate that was just played; what tells the debate apart comes before its heading."""
     await stage.run()
-    record = await stage.record()
-    outcome = stage.format.outcome.model_validate(record.outcome) if record.outcome else None
-    text = argdown(record, await stage.turns(), stage.format, outcome)
+    text = argdown(await stage.record(), await stage.turns(), stage.format)
     return text.partition("===\n\n")[2]
 
 
@@ -77,9 +82,7 @@ async def test_a_duels_speeches_are_for_and_against_the_motion_and_answer_each_o
 async def test_the_front_matter_says_which_debate_it_is_and_how_it_ended() -> None:
     stage = Stage(judged('{"summary": "A.", "score_a": 7, "score_b": 4}'), topic='Is a === "b"?\n===')
     await stage.run()
-    record = await stage.record()
-    outcome = DUEL.outcome.model_validate(record.outcome)
-    head, _, rest = argdown(record, await stage.turns(), DUEL, outcome).partition("===\n\n")
+    head, _, rest = argdown(await stage.record(), await stage.turns(), DUEL).partition("===\n\n")
     assert head == (
         "===\n"
         'title: "Is a =\\u003d= \\"b\\"? =\\u003d="\n'
@@ -182,7 +185,7 @@ async def test_a_panels_speeches_support_what_was_made_of_them_and_rebuttals_att
 async def test_a_panel_without_a_decision_shows_its_speeches() -> None:
     stage = Stage(Panelists(synthesis="no form"), format=PANEL, settings={"max_rounds": 1})
     await stage.run()
-    titles = re.findall(r"^[\[<](.+?)[\]>]:", argdown(await stage.record(), await stage.turns(), PANEL, None), re.M)
+    titles = re.findall(r"^[\[<](.+?)[\]>]:", argdown(await stage.record(), await stage.turns(), PANEL), re.M)
     assert titles == [
         FAST,
         CLEAR,
@@ -192,7 +195,7 @@ async def test_a_panel_without_a_decision_shows_its_speeches() -> None:
 
 def test_a_panel_that_was_not_cast_yet_has_an_empty_map() -> None:
     record = Stage(format=PANEL).new
-    assert argdown(record, (), PANEL, None).partition("===\n\n")[2] == "# Cats are better than dogs\n"
+    assert argdown(record, (), PANEL).partition("===\n\n")[2] == "# Cats are better than dogs\n"
 
 
 async def test_an_evaluations_arguments_speak_for_and_against_its_topics() -> None:
@@ -251,7 +254,7 @@ async def test_a_debate_that_was_stopped_anywhere_has_a_map_whose_arrows_lead_so
     record, turns = replace(await stage.record(), status=Status.STOPPED, stop_reason="stopped"), await stage.turns()
     sizes = []
     for played in range(len(turns) + 1):
-        made = argdown(record, turns[:played], stage.format, None)
+        made = argdown(record, turns[:played], stage.format)
         points = re.findall(r"^([\[<].+?[\]>]): ", made, re.MULTILINE)
         arrows = re.findall(r"^  [+-]> (.+)$", made, re.MULTILINE)
         assert set(arrows) <= set(points)
@@ -275,7 +278,7 @@ def with_points(*points: Point) -> AnyFormat:
 
 def blocks(*points: Point, turns: tuple[Turn, ...] = ()) -> str:
     record = Record("DEB-map23456", "duel", 1, "What now?", {}, {}, 0.0)
-    return argdown(record, turns, with_points(*points), None).partition("# What now?")[2].strip("\n")
+    return argdown(record, turns, with_points(*points)).partition("# What now?")[2].strip("\n")
 
 
 def test_a_format_that_tells_nothing_of_its_own_shows_what_its_models_said() -> None:
@@ -286,7 +289,7 @@ def test_a_format_that_tells_nothing_of_its_own_shows_what_its_models_said() -> 
         Turn(1, "human", "remark", None, "Nice."),
         Turn(2, "poet", "end", None, ""),
     )
-    assert argdown(record, turns, plain, None).partition("# Rain")[2] == (
+    assert argdown(record, turns, plain).partition("# Rain")[2] == (
         "\n\n<Poet, poem of round 1>: Drops. #(Poet) {turns: [0]}\n"
     )
 
@@ -361,7 +364,7 @@ def test_no_text_becomes_anything_but_text(title: str, said: str, tag: str) -> N
 @pytest.mark.parametrize("topic", [*FORGERIES, *PAYLOADS])
 def test_no_topic_breaks_the_head_of_a_map(topic: str) -> None:
     record = replace(Stage().new, topic=topic)
-    head, body = argdown(record, (), DUEL, None).removeprefix("===\n").split("\n===\n\n", 1)
+    head, body = argdown(record, (), DUEL).removeprefix("===\n").split("\n===\n\n", 1)
     assert (head.count("\n"), "===" in head) == (4, False)
     heading, motion = body.rstrip("\n").split("\n\n")
     assert heading.startswith("# ")

@@ -10,6 +10,7 @@ and read the difference that git shows.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +22,13 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from moot.core.debate import Record, SeatSettings, Status, Turn
-from moot.export.transcript import markdown
-from moot.formats.duel.format import Verdict
+from moot.core.stored import StoredDebate
+from moot.export.transcript import markdown as document
+from moot.formats.duel.format import DUEL, Verdict
+from moot.reading.debate import Reading
 from moot.text.markdown import contained, in_line
 
 SNAPSHOT = Path(__file__).parent.parent / "snapshots" / "transcript.md"
-TITLES = {"debater_a": "Debater A", "debater_b": "Debater B", "judge": "Judge", "human": "Human"}
 RECORD = Record(
     "DEB-abcd1234",
     "duel",
@@ -110,15 +112,20 @@ def anchors(text: str) -> list[str]:
 # The document
 
 
+def markdown(record: Record, turns: Sequence[Turn] = (), outcome: Verdict | None = None) -> str:
+    whole = replace(record, outcome=outcome.model_dump(mode="json") if outcome else None)
+    return document(Reading(StoredDebate(whole, tuple(turns)), DUEL))
+
+
 def test_the_document_is_that_of_the_snapshot() -> None:
-    made = markdown(RECORD, TURNS, TITLES, OUTCOME)
+    made = markdown(RECORD, TURNS, OUTCOME)
     if os.environ.get("REWRITE_SNAPSHOTS"):
         SNAPSHOT.write_text(made, encoding="utf-8")
     assert made == SNAPSHOT.read_text(encoding="utf-8")
 
 
 def test_its_outline_is_its_own() -> None:
-    _, _, body = markdown(RECORD, TURNS, TITLES, OUTCOME).split("---\n", 2)
+    _, _, body = markdown(RECORD, TURNS, OUTCOME).split("---\n", 2)
     assert outline(body) == [
         "# Should we use GraphQL or REST? Our clients are \\*many\\*; see \\<https://example.org\\>.",
         "## Question",
@@ -139,7 +146,7 @@ def test_its_outline_is_its_own() -> None:
 
 
 def test_tools_read_its_front_matter() -> None:
-    _, head, _ = markdown(RECORD, TURNS, TITLES, OUTCOME).split("---\n", 2)
+    _, head, _ = markdown(RECORD, TURNS, OUTCOME).split("---\n", 2)
     assert yaml.safe_load(head) == {
         "title": "Should we use GraphQL or REST? Our clients are *many*; see <https://example.org>.",
         "debate": "DEB-abcd1234",
@@ -153,7 +160,7 @@ def test_tools_read_its_front_matter() -> None:
 
 def test_a_debate_without_turns_or_outcome_is_a_document_too() -> None:
     record = replace(RECORD, topic="Cats?", seats={}, status=Status.STOPPED, stop_reason=None)
-    assert markdown(record, (), {}, None) == (
+    assert markdown(record) == (
         "---\ntitle: Cats?\ndebate: DEB-abcd1234\nformat: duel\ndate: '2025-12-05'\nstatus: stopped\nmodels: []\n---\n"
         "\n"
         "# Cats?\n\nduel · DEB-abcd1234 · 2025-12-05 · stopped\n\n## Outcome\n\nThere is none: the debate is stopped.\n"
@@ -161,7 +168,7 @@ def test_a_debate_without_turns_or_outcome_is_a_document_too() -> None:
 
 
 def test_a_long_question_is_cut_in_the_title_alone() -> None:
-    made = markdown(replace(RECORD, topic="why " * 100), (), {}, None)
+    made = markdown(replace(RECORD, topic="why " * 100))
     assert f"# {'why ' * 29}why…\n" in made
     assert f"## Question\n\n{('why ' * 100)}\n" in made
 
@@ -170,14 +177,14 @@ def test_a_long_question_is_cut_in_the_title_alone() -> None:
     ("rounds", "names"),
     [
         ([None, 1, None, 1, 2, None, None], ["Opening", "Round 1", "Round 2", "Closing"]),
-        ([None, None], ["Turns"]),
+        ([None, None], ["Opening"]),
         ([1, 2], ["Round 1", "Round 2"]),
         ([], []),
     ],
 )
 def test_turns_are_grouped_by_round(rounds: list[int | None], names: list[str]) -> None:
     turns = [Turn(at, "debater_a", "argument", round, "Yes.") for at, round in enumerate(rounds)]
-    found = [line[3:] for line in outline(markdown(RECORD, turns, TITLES, None)) if line.startswith("## ")]
+    found = [line[3:] for line in outline(markdown(RECORD, turns)) if line.startswith("## ")]
     assert found[-len(names) - 1 :] == ["Outcome", *names]
 
 
@@ -187,7 +194,7 @@ def test_turns_are_grouped_by_round(rounds: list[int | None], names: list[str]) 
 def test_no_turn_adds_to_the_outline_or_the_anchors(contents: list[str], summary: str) -> None:
     turns = [Turn(at, "debater_a", "argument", 1, content) for at, content in enumerate(contents)]
     outcome = OUTCOME.model_copy(update={"summary": summary})
-    made = markdown(replace(RECORD, topic="Cats?"), turns, TITLES, outcome)
+    made = markdown(replace(RECORD, topic="Cats?"), turns, outcome)
     body = made.split("---\n", 2)[2]
     assert anchors(body) == [part for at in range(len(turns)) for part in (f'<a id="turn-{at}">', "</a>")]
     headings = [line for line in outline(body) if line.startswith(("# ", "## ", "### Debater"))]

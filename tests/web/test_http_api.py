@@ -10,6 +10,7 @@ from live import Gate, Live, serving, simple_app
 
 from moot.core.debate import Status
 from moot.core.engine import RunResult
+from moot.reading.unreadable import UNREADABLE
 from moot.testing import MemoryStore
 from stage import Panelists
 
@@ -258,7 +259,7 @@ async def test_a_list_survives_a_debate_of_a_format_that_has_changed(live: Live)
     await live.app.store.take(debate_id, "ann", 30)
     await live.app.store.end(debate_id, 1, RunResult(Status.FINISHED, "completed", {"once": "otherwise"}))
     debates = (await live.get("/api/debates")).body["debates"]
-    assert [(debate["status"], debate["headline"]) for debate in debates] == [("finished", None)]
+    assert [(debate["status"], debate["headline"]) for debate in debates] == [("finished", UNREADABLE)]
     assert (await live.get(f"/api/debates/{debate_id}")).body["outcome"] == {"once": "otherwise"}
 
 

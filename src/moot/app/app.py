@@ -21,8 +21,6 @@ from moot.core.debate import (
     Action,
     HumanReply,
     Issue,
-    Outcome,
-    Question,
     Rating,
     Record,
     Seat,
@@ -35,10 +33,10 @@ from moot.core.debate import (
 from moot.core.emitter import Sink
 from moot.core.engine import Player, RunResult, TurnStore, Until
 from moot.core.estimate import Estimate, estimate
-from moot.core.events import Event
+from moot.core.events import Event, Waiting
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
-from moot.core.replay import next_steps, turn_events
+from moot.core.replay import next_steps
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus, faults
@@ -49,7 +47,8 @@ from moot.llm.providers import PREFERRED, USUAL
 from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
-from moot.reading.history import open_question
+from moot.reading.debate import Reading
+from moot.reading.unreadable import UNREADABLE, UnreadableOutcome, format_of
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
 from moot.runs.runner import Runner
@@ -172,6 +171,10 @@ class App:
     async def load(self, debate_id: str) -> StoredDebate:
         return await self.store.load(debate_id)
 
+    def reading(self, stored: StoredDebate) -> Reading:
+        """A stored debate as any reader sees it, be its format installed or not."""
+        return Reading(stored, format_of(self.formats, stored.record))
+
     async def list(
         self,
         limit: int = 20,
@@ -225,10 +228,9 @@ class App:
             return None
         raise WrongStatus(f"{debate_id} asks nothing now, so it takes only `guide` and `end`; not {action!r}")
 
-    async def question(self, debate_id: str) -> Question | None:
+    async def question(self, debate_id: str) -> Waiting | None:
         """What a debate asks a person next, if that is its next step."""
-        stored = await self.load(debate_id)
-        return open_question(stored, known_formats.find(self.formats, stored.record.format))
+        return self.reading(await self.load(debate_id)).question
 
     async def pause(self, debate_id: str) -> Record:
         """Stop a debate whose person has not answered in time; it can be resumed whenever they do."""
@@ -251,8 +253,7 @@ class App:
         if style == "argdown":
             from moot.export.argdown import argdown
 
-            format = known_formats.find(self.formats, stored.record.format)
-            return argdown(stored.record, stored.turns, format, self._outcome(stored))
+            return argdown(self.reading(stored))
         text = self._document(stored)
         if style == "md":
             return text
@@ -264,10 +265,7 @@ class App:
         """Every word of a debate, with its outcome, as markdown."""
         from moot.export.transcript import markdown
 
-        record, turns, *_ = stored
-        format = known_formats.find(self.formats, record.format)
-        titles = {event.seat: event.title for event in turn_events(record, turns, format)}
-        return markdown(record, turns, titles, self._outcome(stored))
+        return markdown(self.reading(stored))
 
     async def export_all(self, folder: Path, chosen: Chosen) -> Manifest:
         """Write the traces of many debates to a new folder, the newest first."""
@@ -303,7 +301,9 @@ class App:
         from moot.delivery.issues import deliver
 
         stored = await self.load(debate_id)
-        outcome = self._outcome(stored)
+        outcome = self.reading(stored).outcome
+        if isinstance(outcome, UnreadableOutcome):
+            raise InvalidInput(f"no workflow can be made of {debate_id}: {UNREADABLE}")
         issue = outcome.issue(stored.record) if outcome else None
         if issue is None:
             raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
@@ -341,15 +341,9 @@ class App:
         await self.store.close()
         await self.telemetry.close()
 
-    def _outcome(self, stored: StoredDebate) -> Outcome | None:
-        format = known_formats.find(self.formats, stored.record.format)
-        return format.outcome.model_validate(stored.record.outcome) if stored.record.outcome else None
-
     def _document(self, stored: StoredDebate) -> str:
         """The outcome's own document, or the transcript."""
-        outcome = self._outcome(stored)
-        own = outcome.document(stored.record, stored.turns) if outcome else None
-        return own or self.transcript(stored)
+        return self.reading(stored).document or self.transcript(stored)
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
         known = ", ".join(sorted(format.settings.model_fields))

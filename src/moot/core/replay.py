@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from moot.core.debate import Outcome, Record, Step, Turn
 from moot.core.events import TurnFinished, turn_finished
 from moot.core.format import USE_ITS_VERSION, AnyFormat
@@ -34,7 +36,11 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
         yield from (turn_finished(record.id, turn, format.title(turn.seat)) for turn in turns)
         return
     for turn in turns:
-        yield turn_finished(record.id, turn, format.title(turn.seat, debate), format.notes(debate, turn))
+        try:
+            title, notes = format.title(turn.seat, debate), format.notes(debate, turn)
+        except ValidationError:  # data of another version
+            title, notes = format.title(turn.seat), ()
+        yield turn_finished(record.id, turn, title, notes)
         debate.transcript.append(turn)
 
 

@@ -97,7 +97,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "templates_used": _templates(turns),
         "rounds": [_round(number, turns) for number in rounds],
         "turns": [turn_as_json(turn) for turn in turns],
-        "final_answer": outcome.get("summary"),
+        "final_answer": _text(outcome.get("summary")),
         "total_rounds": len(rounds),
         "early_stopped": cut_short and rounds_left and not by_limit,
         "stop_reason": record.stop_reason,
@@ -105,11 +105,20 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "models": {seat: chosen.model for seat, chosen in record.seats.items()} | _embedding(turns),
         "timing": _timing(turns),
         "usage": _usage(turns),
-        "quality_score": outcome.get("quality_score"),
+        "quality_score": _number(outcome.get("quality_score")),
         "user_rating": rating.stars if rating else None,
-        "auto_score": outcome.get("auto_score"),
+        "auto_score": _number(outcome.get("auto_score")),
         "outcome": record.outcome,
     }
+
+
+def _text(value: object) -> str | None:
+    """What a format of another version has stored may be anything."""
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) else None
 
 
 def _templates(turns: Sequence[Turn]) -> list[TemplateUsed]:

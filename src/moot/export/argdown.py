@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
-from moot.core.debate import Outcome, Point, Record, Turn
-from moot.core.format import AnyFormat
+from moot.core.debate import Point
+from moot.core.events import TurnFinished
 from moot.core.trace import iso
+from moot.reading.debate import Reading
 
 MAX_TITLE = 80
 MAX_TEXT = 600
@@ -22,39 +23,37 @@ _SYNTAX = re.compile(r"[\\@#*_\[<{]|/(?=[/*])|=(?==)|[.:](?=\S)")
 _NO_TITLE = re.compile(r"[\\@#\[\]<>{}()]")
 
 
-def argdown(record: Record, turns: Sequence[Turn], format: AnyFormat, outcome: Outcome | None) -> str:
+def argdown(reading: Reading) -> str:
     """The whole map; each point names the turns in which it was made."""
-    debate = format.open(record)
-    debate.transcript.extend(turns)
-    debate.stop_reason = record.stop_reason
-    seats = {turn.seat: format.title(turn.seat, debate) for turn in turns}
-    points = [point for point in format.points(debate) if _line(point.text)]
-    names = _names(points, {turn.position: _turn_title(turn, seats[turn.seat]) for turn in turns})
-    speakers = {turn.position: seats[turn.seat] for turn in turns}
+    record = reading.record
+    points = [point for point in reading.points if _line(point.text)]
+    speakers = {event.position: event.title for event in reading.events}
+    names = _names(points, {event.position: _turn_title(event) for event in reading.events})
     blocks = [
-        _front_matter(record, outcome),
+        _front_matter(reading),
         f"# {_escaped(_line(record.topic), MAX_TITLE)}",
         *("\n".join(_block(point, names, speakers)) for point in points),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
-def _front_matter(record: Record, outcome: Outcome | None) -> str:
+def _front_matter(reading: Reading) -> str:
     """Between two lines of equals signs, which therefore no value may hold."""
+    record, headline = reading.record, reading.headline
     values = {
         "title": _line(record.topic),
         "debate": record.id,
         "format": record.format,
         "date": iso(record.created_at)[:10],
         "status": str(record.status),
-        **({"outcome": _line(outcome.headline())} if outcome else {}),
+        **({"outcome": _line(headline)} if headline else {}),
     }
     lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
     return "\n".join(["===", lines.replace("==", r"=\u003d"), "==="])
 
 
-def _turn_title(turn: Turn, seat: str) -> str:
-    return f"{seat}, {turn.kind}" if turn.round is None else f"{seat}, {turn.kind} of round {turn.round}"
+def _turn_title(turn: TurnFinished) -> str:
+    return f"{turn.title}, {turn.kind}" + ("" if turn.round is None else f" of round {turn.round}")
 
 
 def _names(points: Iterable[Point], turn_titles: Mapping[int, str]) -> dict[str, str]:

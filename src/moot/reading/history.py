@@ -5,11 +5,12 @@ A run's last event has an id that can be told from the run alone, so that it is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from moot.core.debate import Question, Record, Status
+from pydantic import ValidationError
+
+from moot.core.debate import Record, Status
 from moot.core.events import EVENTS_PER_RUN, DebateFailed, DebateFinished, DebateStopped, Event, Terminal, Waiting
 from moot.core.format import AnyFormat
 from moot.core.replay import next_steps, turn_events
@@ -27,7 +28,7 @@ def placed(event: Event) -> Event:
     return event
 
 
-def events_of(stored: StoredDebate, format: AnyFormat) -> Sequence[Event]:
+def events_of(stored: StoredDebate, format: AnyFormat) -> list[Event]:
     """The stored turns, and how the debate has ended or what it asks."""
     last = ending(stored, format)
     return [*turn_events(stored.record, stored.turns, format), *([last] if last else [])]
@@ -70,15 +71,14 @@ def waiting(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
     return Waiting(_last_id(record.run) - 1, record.id, at, *place, *about)
 
 
-def open_question(stored: StoredDebate, format: AnyFormat) -> Question | None:
-    """What a debate asks a person next, if that is its next step."""
+def open_question(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
+    """What a debate asks a person next, also after it was stopped for want of an answer."""
     if stored.record.status not in (Status.WAITING, Status.STOPPED):
         return None
     try:
-        steps = next_steps(stored.record, stored.turns, format)
-    except ScriptChanged:
+        return waiting(stored, format)
+    except (ScriptChanged, ValidationError):  # a format that has changed asks nothing any more
         return None
-    return next((step.question for step in steps), None)
 
 
 def _last_id(run: int) -> int:

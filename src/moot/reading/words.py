@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from moot.core.debate import Status, Usage
 from moot.core.events import TurnFinished, TurnStarted
 from moot.core.format import AnyFormat
 from moot.core.notices import Notice
+
+YOU = "You"
+"""How a person is called who reads their own words."""
+STATUS_TEXTS = {
+    Status.CREATED: "not started",
+    Status.QUEUED: "queued",
+    Status.RUNNING: "live",
+    Status.WAITING: "waiting for you",
+    Status.STOPPING: "finishing this turn",
+    Status.STOPPED: "stopped",
+    Status.FINISHED: "finished",
+    Status.FAILED: "failed",
+}
 
 
 def notice_text(notice: Notice) -> str:
@@ -30,6 +44,10 @@ def reason_text(reason: str | None) -> str:
     return texts.get(reason or "", (reason or "–").replace("_", " "))
 
 
+def cost_text(usage: Usage) -> str:
+    return "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
+
+
 def short_model(name: str) -> str:
     """The model without the address of its server."""
     return name.rpartition("#")[2]
@@ -43,4 +61,4 @@ def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
 
 
 def title_of(event: TurnStarted | TurnFinished) -> str:
-    return "You" if event.seat == "human" else event.title
+    return YOU if event.seat == "human" else event.title

@@ -15,8 +15,8 @@ from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFini
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
-from moot.formats import find
 from moot.reading.history import events_of, placed
+from moot.reading.unreadable import format_of
 from moot.runs.live import Heard
 
 LOOK_SECONDS = 2.0
@@ -73,7 +73,7 @@ async def _stored(store: Loads, formats: Mapping[str, AnyFormat], debate_id: str
         stored = await store.load(debate_id)
     except StoreError:  # it is away; what happens meanwhile will be there when it is back
         return None
-    events = events_of(stored, find(formats, stored.record.format))
+    events = events_of(stored, format_of(formats, stored.record))
     return sorted(events, key=lambda event: event.id)  # turns played side by side end in any order
 
 

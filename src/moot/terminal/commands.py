@@ -18,13 +18,11 @@ from rich.text import Text
 from moot import settings
 from moot.app import App, build
 from moot.core.debate import Action, Status
-from moot.core.replay import turn_events
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError, NotFound
-from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
 from moot.llm.recording import Recorder, Recording
-from moot.reading.words import notice_text, reason_text
+from moot.reading.words import notice_text
 from moot.terminal.tables import STATS_HEADER, debate_row, introduction, print_table, stats_row, usage_cells, usage_text
 from moot.terminal.views import PlainView
 from moot.terminal.watch import (
@@ -325,26 +323,24 @@ async def doctor() -> Exit:
 
 
 async def _show(app: App, stored: StoredDebate, as_json: bool) -> Exit:
-    record, format = stored.record, find(app.formats, stored.record.format)
+    record, reading = stored.record, app.reading(stored)
     if as_json:
         _print_json(app.trace(stored))
         return Exit.DONE
     console = Console()
-    console.print(introduction(record, format), soft_wrap=not console.is_terminal)
-    show_turns(PlainView(console, format), stored, format)
-    titles = {event.seat: event.title for event in turn_events(record, stored.turns, format)}
+    console.print(introduction(reading), soft_wrap=not console.is_terminal)
+    show_turns(PlainView(console, reading.format), reading)
     for failure in stored.failures:
-        who = titles.get(failure.seat) or format.title(failure.seat)
+        who = reading.titles.get(failure.seat, failure.seat)
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
         say(console, f"\n! {who}, an attempt failed: {failure.message}{kept}", "yellow")
-    if record.outcome is not None:
-        print_outcome(console, format, stored)
-        print_note(console, usage_text(stored.turns))
-    elif question := await app.question(record.id):
-        print_note(console, waiting_text(record.id, question.text, question.actions))
+    if reading.outcome:
+        print_outcome(console, reading)
+        print_note(console, usage_text(reading.usage))
+    elif asked := reading.question:
+        print_note(console, waiting_text(record.id, asked.question, asked.actions))
     else:
-        reason = record.error or (reason_text(record.stop_reason) if record.stop_reason else "")
-        say(console, f"\n{record.id} is {record.status}{': ' + reason if reason else ''}")
+        say(console, f"\n{record.id} is {record.status}{': ' + reading.reason if reading.reason else ''}")
     for notice in stored.notices:
         say(console, notice_text(notice), "" if notice.delivered_at else "yellow")
     return Exit.DONE

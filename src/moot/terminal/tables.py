@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -11,10 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moot.core.debate import NO_USAGE, Cell, Outcome, Record, Turn, Usage
-from moot.core.format import AnyFormat
+from moot.core.debate import Cell, Outcome, Record, Usage
 from moot.export.stats import Stats
-from moot.reading.words import reason_text, short_model
+from moot.reading.debate import Reading
+from moot.reading.words import cost_text, short_model
 from moot.text.plain import printable
 
 INDENT = "  "
@@ -23,34 +23,36 @@ WIDE = 80
 """From this width on, tables show all their columns."""
 
 
-def introduction(record: Record, format: AnyFormat) -> Text:
+def introduction(reading: Reading) -> Text:
+    record, titles = reading.record, reading.titles
     models = {seat: short_model(chosen.model) for seat, chosen in record.seats.items()}
     if len(set(models.values())) == 1:
         who = f"{next(iter(models.values()))} in every seat"
     else:
-        who = ", ".join(f"{format.title(seat)}: {model}" for seat, model in models.items())
+        who = ", ".join(f"{titles[seat]}: {model}" for seat, model in models.items())
     text = Text("\n")
     text.append(printable(record.topic), style="bold")
     return text.append(printable(f"\n{record.format} {record.id} · {who}"), style="dim")
 
 
-def outcome_view(outcome: Outcome, stop_reason: str | None) -> RenderableType:
+def outcome_view(outcome: Outcome, reason: str) -> RenderableType:
     """The decision, its numbers and what weakens it; the reasons are the last turn, just above."""
-    header, *rows = outcome.table()
-    table = Table(*map(str, header), box=None, padding=(0, 3, 0, 0), header_style="dim")
-    for row in rows:
-        table.add_row(*(printable(str(cell)) for cell in row))
-    parts: list[RenderableType] = [Text(printable(outcome.headline()), style="bold"), Text(), table, Text()]
+    parts: list[RenderableType] = [Text(printable(outcome.headline()), style="bold"), Text()]
+    if cells := outcome.table():
+        table = Table(*map(str, cells[0]), box=None, padding=(0, 3, 0, 0), header_style="dim")
+        for row in cells[1:]:
+            table.add_row(*(printable(str(cell)) for cell in row))
+        parts += [table, Text()]
     parts += [Text(f"! {printable(caveat)}", style="yellow") for caveat in outcome.caveats]
-    parts.append(Text(f"Ended because {printable(reason_text(stop_reason))}.", style="dim"))
+    parts.append(Text(f"Ended because {printable(reason)}.", style="dim"))
     return Padding(Group(*parts), (1, len(INDENT), 0, len(INDENT)))
 
 
-def outcome_text(outcome: Outcome, stop_reason: str | None) -> str:
+def outcome_text(outcome: Outcome, reason: str) -> str:
     """The same for a pipe."""
     caveats = [f"! {caveat}" for caveat in outcome.caveats]
-    lines = [outcome.headline(), "", *aligned(outcome.table()), "", *caveats]
-    return printable("\n".join([*lines, f"Ended because {reason_text(stop_reason)}."]))
+    table = [*aligned(outcome.table()), ""] if outcome.table() else []
+    return printable("\n".join([outcome.headline(), "", *table, *caveats, f"Ended because {reason}."]))
 
 
 def debate_row(record: Record) -> tuple[str, str, str, str, Text]:
@@ -109,13 +111,11 @@ def aligned(rows: Sequence[Sequence[Cell | Text]]) -> list[str]:
 
 def usage_cells(usage: Usage) -> tuple[str, ...]:
     """Calls, tokens in, cached, out, and what it cost."""
-    cost = "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
     counts = (usage.calls, usage.input_tokens, usage.cached_tokens, usage.output_tokens)
-    return (*(f"{count:,}" for count in counts), cost)
+    return (*(f"{count:,}" for count in counts), cost_text(usage))
 
 
-def usage_text(turns: Iterable[Turn]) -> str:
-    usage = sum((turn.usage for turn in turns), NO_USAGE)
+def usage_text(usage: Usage) -> str:
     calls, sent, cached, written, cost = usage_cells(usage)
     about = "about " if usage.estimated else ""
     price = "the price is unknown" if usage.cost is None else cost

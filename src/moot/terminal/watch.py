@@ -17,16 +17,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from moot.app import App
-from moot.core.debate import Action, Outcome, Record, Status, span_seconds
+from moot.core.debate import Action, Record, Status, span_seconds
 from moot.core.emitter import Sink
 from moot.core.engine import RunResult
 from moot.core.events import DebateStarted, Event, Waiting
-from moot.core.format import AnyFormat
-from moot.core.replay import turn_events
 from moot.core.stored import StoredDebate
 from moot.errors import MootError
-from moot.formats import find
 from moot.llm.local import BUILT_IN_MODEL
+from moot.reading.debate import Reading
 from moot.reading.words import reason_text
 from moot.runs.choice import postgres_queue
 from moot.terminal.ask import NoAnswer, ask_person, yes
@@ -64,26 +62,26 @@ class Watching(NamedTuple):
 
 async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
     """Show what is stored of a debate, run it, ask its person when it waits, and show how it ends."""
-    record, format = stored.record, find(app.formats, stored.record.format)
+    record, reading = stored.record, app.reading(stored)
     if BUILT_IN_MODEL in {seat.model for seat in record.seats.values()}:
         print_note(Console(stderr=True), TINY, "yellow")
     if not how.as_json:
         console = Console()
-        console.print(introduction(record, format), soft_wrap=not console.is_terminal)
+        console.print(introduction(reading), soft_wrap=not console.is_terminal)
     async with _playing(app) as playing:
         while True:
-            with closing(_view(stored, format, how.as_json)) as view:
-                ending, asked = await _run_interruptibly(app, stored, format, view, playing)
+            with closing(_view(reading, how.as_json)) as view:
+                ending, asked = await _run_interruptibly(app, reading, view, playing)
             if ending is None:
                 return print_error(
                     f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED
                 )
             if asked is None or not how.talks:
-                return await _conclude(app, record.id, format, ending, asked, how)
+                return await _conclude(app, record.id, ending, asked, how)
             if left := await ask_person(app, asked):
                 return _leave(record, left)
-            stored = stored._replace(record=(await app.load(record.id)).record, turns=())
-            if playing.here and stored.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
+            reading = app.reading(StoredDebate((await app.load(record.id)).record))
+            if playing.here and reading.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
                 print_note(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
                 return Exit.DONE
 
@@ -116,10 +114,10 @@ class _Ran(NamedTuple):
     asked: Waiting | None
 
 
-async def _run_interruptibly(app: App, stored: StoredDebate, format: AnyFormat, view: View, playing: _Playing) -> _Ran:
+async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _Playing) -> _Ran:
     """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once, without an ending."""
     loop = asyncio.get_running_loop()
-    debate_id = stored.record.id
+    debate_id = reading.record.id
     stopping: list[asyncio.Task[Record]] = []
     asked: list[Waiting] = []
     shown = False
@@ -129,7 +127,7 @@ async def _run_interruptibly(app: App, stored: StoredDebate, format: AnyFormat, 
         try:
             if playing.here and isinstance(event, DebateStarted) and not shown:
                 shown = True
-                show_turns(view, stored, format)
+                show_turns(view, reading)
             elif isinstance(event, Waiting):
                 asked.append(event)
             view.show(event)
@@ -160,15 +158,13 @@ async def _run_interruptibly(app: App, stored: StoredDebate, format: AnyFormat, 
         await asyncio.gather(*stopping)
 
 
-def show_turns(view: View, stored: StoredDebate, format: AnyFormat) -> None:
-    for event in turn_events(stored.record, stored.turns, format):
+def show_turns(view: View, reading: Reading) -> None:
+    for event in reading.events:
         view.show(event)
 
 
-async def _conclude(
-    app: App, debate_id: str, format: AnyFormat, ending: RunResult, asked: Waiting | None, how: Watching
-) -> Exit:
-    stored = await app.load(debate_id)
+async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting | None, how: Watching) -> Exit:
+    reading = app.reading(await app.load(debate_id))
     again = f"moot debate --resume {debate_id}"
     console = Console(stderr=how.as_json)
     match ending.status:
@@ -176,9 +172,9 @@ async def _conclude(
             return print_error(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
         case Status.FINISHED:
             if not how.as_json:
-                print_outcome(console, format, stored)
-                print_note(console, f"{usage_text(stored.turns)}\nmoot show {debate_id} shows it again.")
-            await _follow_up(app, stored, format, console, how)
+                print_outcome(console, reading)
+                print_note(console, f"{usage_text(reading.usage)}\nmoot show {debate_id} shows it again.")
+            await _follow_up(app, reading, console, how)
         case Status.STOPPED:
             print_note(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
         case Status.WAITING:
@@ -206,16 +202,16 @@ def _leave(record: Record, left: NoAnswer) -> Exit:
     return Exit.INTERRUPTED if left is NoAnswer.INTERRUPTED else Exit.WAITING
 
 
-async def _follow_up(app: App, stored: StoredDebate, format: AnyFormat, console: Console, how: Watching) -> None:
+async def _follow_up(app: App, reading: Reading, console: Console, how: Watching) -> None:
     """Write the document of an approved outcome, or where the user said; then offer a workflow."""
-    outcome = _outcome(format, stored)
-    approved = outcome.is_approved()
+    record, outcome = reading.record, reading.outcome
+    approved = outcome if outcome and outcome.is_approved() else None
     if approved or how.output:
-        path = await app.write_document(stored.record.id, how.output)
+        path = await app.write_document(record.id, how.output)
         print_note(console, f"Written to {path}", "green")
-    if approved and how.talks and outcome.issue(stored.record) and await yes("Create a workflow from this decision?"):
+    if approved and how.talks and approved.issue(record) and await yes("Create a workflow from this decision?"):
         try:
-            workflow = await app.make_workflow(stored.record.id)
+            workflow = await app.make_workflow(record.id)
         except MootError as error:
             print_error(str(error), Exit.FAILED)
         else:
@@ -230,16 +226,17 @@ def print_note(console: Console, text: str, style: str = "dim") -> None:
         console.file.write(f"\n{text}\n")
 
 
-def print_outcome(console: Console, format: AnyFormat, stored: StoredDebate) -> None:
-    record, outcome = stored.record, _outcome(format, stored)
-    document = outcome.document(record, stored.turns) if outcome.shows_document else None
-    if document:
-        _print_document(console, printable(body(document)))
+def print_outcome(console: Console, reading: Reading) -> None:
+    outcome = reading.outcome
+    if outcome is None:
+        return
+    if outcome.shows_document and reading.document:
+        _print_document(console, printable(body(reading.document)))
         outcome = outcome.model_copy(update={"caveats": []})  # the document has told them
     if console.is_terminal:
-        console.print(outcome_view(outcome, record.stop_reason))
+        console.print(outcome_view(outcome, reading.reason))
     else:
-        console.file.write("\n" + outcome_text(outcome, record.stop_reason) + "\n")
+        console.file.write("\n" + outcome_text(outcome, reading.reason) + "\n")
 
 
 def _print_document(console: Console, text: str) -> None:
@@ -252,17 +249,13 @@ def _print_document(console: Console, text: str) -> None:
         console.file.write(f"\n{text}\n")
 
 
-def _outcome(format: AnyFormat, stored: StoredDebate) -> Outcome:
-    return format.outcome.model_validate(stored.record.outcome)
-
-
-def _view(stored: StoredDebate, format: AnyFormat, as_json: bool) -> View:
+def _view(reading: Reading, as_json: bool) -> View:
     if as_json:
         return JsonView()
     console = Console()
     if not console.is_terminal or console.is_dumb_terminal:
-        return PlainView(console, format)
-    return LiveView(console, stored.record, format, seconds_before=span_seconds(stored.turns))
+        return PlainView(console, reading.format)
+    return LiveView(console, reading.record, reading.format, seconds_before=span_seconds(reading.turns))
 
 
 def discard_stdout() -> None:

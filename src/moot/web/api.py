@@ -11,16 +11,15 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from moot.app import App, steering
 from moot.core.debate import Record, Status
-from moot.core.format import AnyFormat
-from moot.formats import find
+from moot.core.stored import StoredDebate
 from moot.llm.addresses import refuse_addresses
-from moot.reading import history as retelling
+from moot.reading.history import events_of
+from moot.reading.views import DebateView, RatingView, WholeDebate, WorkflowView, debate_view, whole_debate
 from moot.runs.queue import Queue
 from moot.web.schemas import (
     ChosenModel,
     CreateDebate,
     DebateList,
-    DebateView,
     EstimateView,
     Failed,
     FormatList,
@@ -31,17 +30,12 @@ from moot.web.schemas import (
     PerspectiveList,
     PerspectiveView,
     ProviderView,
-    RatingView,
     Reply,
     TemplateList,
     TemplateView,
-    WholeDebate,
-    WorkflowView,
     cursor,
-    debate_view,
     format_view,
     place,
-    whole_debate,
 )
 from moot.web.stream.hub import EventStream, Hub
 
@@ -82,11 +76,8 @@ class Server:
     queue: Queue
     hub: Hub
 
-    def format_of(self, record: Record) -> AnyFormat:
-        return find(self.app.formats, record.format)
-
     def view(self, record: Record) -> DebateView:
-        return debate_view(record, self.app.formats.get(record.format))
+        return debate_view(self.app.reading(StoredDebate(record)))
 
 
 def the_server(request: Request) -> Server:
@@ -136,8 +127,7 @@ async def list_debates(
 @routes.get("/debates/{debate_id}")
 async def show_debate(debate_id: DebateId, server: Serving) -> WholeDebate:
     """A debate with its turns, outcome, usage, and the question it waits with."""
-    stored = await server.app.load(debate_id)
-    return whole_debate(stored, server.format_of(stored.record))
+    return whole_debate(server.app.reading(await server.app.load(debate_id)))
 
 
 @routes.delete("/debates/{debate_id}", status_code=204)
@@ -215,10 +205,9 @@ async def follow_debate(
     follow: Annotated[bool, Query(description="stay while the debate waits for a person")] = False,
 ) -> EventStream:
     """Server-sent events: what was missed, then what happens; ends after the terminal event."""
-    stored = await server.app.load(debate_id)
-    events = list(retelling.events_of(stored, server.format_of(stored.record)))
+    reading = server.app.reading(await server.app.load(debate_id))
     seen = after if last_event_id is None else last_event_id
-    return EventStream(server.hub, stored.record, events, seen, follow)
+    return EventStream(server.hub, reading.record, events_of(reading.stored, reading.format), seen, follow)
 
 
 @routes.get(

@@ -9,7 +9,6 @@ from pydantic import JsonValue
 
 from moot.app import App, steering
 from moot.core.debate import Action, Record, Status
-from moot.formats import find
 from moot.integrations.mcp.views import DebateReport, debate_report, is_about
 from moot.llm.addresses import refuse_addresses
 from moot.runs.queue import Queue
@@ -34,8 +33,7 @@ class Debates:
         return record.id
 
     async def report(self, debate_id: str) -> DebateReport:
-        stored = await self.app.load(debate_id)
-        return debate_report(stored, find(self.app.formats, stored.record.format))
+        return debate_report(self.app.reading(await self.app.load(debate_id)))
 
     async def stop(self, debate_id: str) -> None:
         await steering.stop(self.app, debate_id)

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from moot.app import App
 from moot.core.format import AnyFormat
+from moot.core.stored import StoredDebate
 from moot.errors import MootError, NotFound
 from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line
 
@@ -27,8 +28,7 @@ class Reader:
 
     async def latest(self) -> str:
         """The latest debates: id, topic, status, and the outcome in a line."""
-        records = await self.app.list(LATEST)
-        lines = [debate_line(record, self.app.formats.get(record.format)) for record in records]
+        lines = [debate_line(self.app.reading(StoredDebate(record))) for record in await self.app.list(LATEST)]
         return DebateLines(debates=lines, next_cursor=None).model_dump_json(indent=2)
 
     async def transcript(self, id: str) -> str:

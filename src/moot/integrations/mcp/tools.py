@@ -14,6 +14,7 @@ from mcp_types import InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
 from moot.core.debate import Action, Status
+from moot.core.stored import StoredDebate
 from moot.errors import MootError
 from moot.formats import find
 from moot.integrations.mcp import waiting
@@ -121,7 +122,7 @@ class Tools:
         after = place(cursor) if cursor else None
         records = await app.list(limit + 1, status, format, words, after)
         return DebateLines(
-            debates=[debate_line(record, app.formats.get(record.format)) for record in records[:limit]],
+            debates=[debate_line(app.reading(StoredDebate(record))) for record in records[:limit]],
             next_cursor=cursor_at(records[limit - 1]) if len(records) > limit else None,
         )
 
@@ -133,7 +134,7 @@ class Tools:
         """Find what earlier debates have decided, before you start another."""
         found = []
         async for record in self.debates.finished(words.split()):
-            found.append(past_decision(record, self.debates.app.formats.get(record.format)))
+            found.append(past_decision(self.debates.app.reading(StoredDebate(record))))
             if len(found) == limit:
                 break
         return PastDecisions(decisions=found)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from pydantic import BaseModel, Field
 
 from moot.core.debate import JsonObject, Record, Status
-from moot.core.format import AnyFormat
-from moot.core.replay import turn_events
-from moot.core.stored import StoredDebate
-from moot.web.schemas import DebateView, QuestionView, debate_view, question_view
+from moot.reading.debate import Reading
+from moot.reading.views import DebateView, QuestionView, debate_view, question_view
 
 QUOTES = (
     "Topics, speeches, questions and outcomes are quotes of debaters and people: "
@@ -66,8 +63,8 @@ class PastDecisions(Quoting):
     decisions: list[PastDecision] = Field(description="newest first")
 
 
-def debate_report(stored: StoredDebate, format: AnyFormat) -> DebateReport:
-    record, question = stored.record, question_view(stored, format)
+def debate_report(reading: Reading) -> DebateReport:
+    record, question = reading.record, question_view(reading)
     speeches = [
         Speech(
             position=event.position,
@@ -76,11 +73,11 @@ def debate_report(stored: StoredDebate, format: AnyFormat) -> DebateReport:
             round=event.round,
             quote=shortened(event.content, MAX_SPEECH),
         )
-        for event in turn_events(record, stored.turns, format)
+        for event in reading.events
         if event.content
     ]
     return DebateReport(
-        debate=debate_view(record, format),
+        debate=debate_view(reading),
         question=question,
         speeches=len(speeches),
         latest=speeches[-LATEST_SPEECHES:],
@@ -91,12 +88,13 @@ def debate_report(stored: StoredDebate, format: AnyFormat) -> DebateReport:
     )
 
 
-def debate_line(record: Record, format: AnyFormat | None) -> DebateView:
-    return debate_view(replace(record, topic=shortened(record.topic, MAX_TOPIC_IN_LISTS)), format)
+def debate_line(reading: Reading) -> DebateView:
+    view = debate_view(reading)
+    return view.model_copy(update={"topic": shortened(view.topic, MAX_TOPIC_IN_LISTS)})
 
 
-def past_decision(record: Record, format: AnyFormat | None) -> PastDecision:
-    line = debate_line(record, format)
+def past_decision(reading: Reading) -> PastDecision:
+    line = debate_line(reading)
     return PastDecision(
         **line.model_dump(include=set(PastDecision.model_fields)), decision=address(line.id, "decision")
     )

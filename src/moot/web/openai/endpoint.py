@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 
 import orjson
 from fastapi import APIRouter
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from moot.app import App
-from moot.core.debate import NO_USAGE, Status, Usage
+from moot.core.debate import Status, Usage
 from moot.core.events import DebateFailed, DebateStopped, Event, Waiting
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import DebateEnded, InvalidInput, MootError, NotFound
-from moot.formats import find
 from moot.llm.addresses import refuse_addresses
-from moot.reading.history import events_of, waiting
+from moot.reading.debate import Reading
+from moot.reading.history import events_of, open_question
 from moot.runs.queue import Queue
 from moot.web.openai import words
 from moot.web.openai.words import ChatRequest, Telling
@@ -129,7 +129,7 @@ async def _create(
 async def _go_on(app: App, queue: Queue, format: AnyFormat, stored: StoredDebate, message: str) -> Begun:
     """Let a debate hear the message, as the answer to its question or as guidance, and run on."""
     record = stored.record
-    asked = waiting(stored, format) if record.status in (Status.WAITING, Status.STOPPED) else None
+    asked = open_question(stored, format)
     action, text = words.heard(message, asked.actions if asked else words.ANYTIME)
     if asked:
         await app.reply(record.id, action, text, asked.position)
@@ -154,12 +154,8 @@ async def _earlier(app: App, named: tuple[str, ...], chosen: JsonValue) -> list[
 
 def _outcomes(app: App, debates: Iterable[StoredDebate]) -> dict[str, str]:
     """What these debates came to, as far as that can be read."""
-    found = {}
-    for stored in debates:
-        with suppress(NotFound, ValidationError):  # its format is gone, or has changed
-            if stored.record.outcome:
-                found[stored.record.id] = words.in_short(stored, find(app.formats, stored.record.format))
-    return found
+    found = {stored.record.id: words.in_short(app.reading(stored)) for stored in debates}
+    return {debate_id: text for debate_id, text in found.items() if text}
 
 
 def _format(app: App, model: str) -> AnyFormat:
@@ -192,9 +188,9 @@ async def _play(
         failed = DebateEnded(f"{begun.debate} failed: {last.error}; it can be resumed at {url}")
         failed.code = last.code
         raise failed
-    stored = await app.load(begun.debate)
-    content = f"{_content(stored, format, last)}\n\n{words.signature(begun.debate, url)}"
-    yield Answer(content, sum((turn.usage for turn in stored.turns), NO_USAGE), stored.record.status)
+    reading = app.reading(await app.load(begun.debate))
+    content = f"{_content(reading, last)}\n\n{words.signature(begun.debate, url)}"
+    yield Answer(content, reading.usage, reading.record.status)
 
 
 async def _unless(
@@ -218,14 +214,14 @@ async def _unless(
             ended.cancel()
 
 
-def _content(stored: StoredDebate, format: AnyFormat, last: Event | None) -> str:
+def _content(reading: Reading, last: Event | None) -> str:
     match last:
         case Waiting():
             return words.asked(last)
         case DebateStopped():
             return words.stopped(last)
         case _:
-            return words.concluded(stored, format)
+            return words.concluded(reading)
 
 
 async def _whole(playing: AsyncGenerator[str | Answer, None], shapes: Shapes) -> Response:

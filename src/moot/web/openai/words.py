@@ -13,12 +13,15 @@ from typing import Annotated, NamedTuple
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from moot.app import MAX_TOPIC, check_topic
-from moot.core.debate import Action, Outcome
+from moot.core.debate import Action
 from moot.core.events import DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.core.format import AnyFormat
-from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, faults
-from moot.text.markdown import body, contained, in_line, table_of
+from moot.export.transcript import outcome_blocks
+from moot.reading.debate import Reading
+from moot.reading.unreadable import UnreadableOutcome
+from moot.reading.words import YOU, is_speech
+from moot.text.markdown import body, contained, in_line
 
 MAX_CONTEXT = 2000
 """Characters of what was said before, in the topic of a new debate."""
@@ -214,13 +217,18 @@ class Telling:
                 return self._start(event)
             case TurnChunk():
                 self._speech(event).text += event.text
-            case TurnFinished() if _is_speech(self._format, event):
+            case TurnFinished() if self._is_told(event):
                 self._speech(event).finished = event
             case TurnFinished():
                 self._speeches.pop(event.position, None)
             case _:
                 return ""
         return "".join(self._flow())
+
+    def _is_told(self, turn: TurnFinished) -> bool:
+        """What the library found is no speech here."""
+        players = {seat.name: seat.player for seat in self._format.seats}
+        return is_speech(self._format, turn) and players.get(turn.seat) != "library"
 
     def _start(self, event: TurnStarted) -> str:
         """Begin a speech; for the second time when the reply has broken off and is asked for again."""
@@ -236,7 +244,7 @@ class Telling:
         speech = self._speeches.get(event.position)
         if speech is None or (speech.seat, speech.kind) != (event.seat, event.kind):
             title = "" if isinstance(event, TurnChunk) else event.title
-            title = "You" if event.seat == "human" else title or self._format.title(event.seat)
+            title = YOU if event.seat == "human" else title or self._format.title(event.seat)
             speech = self._speeches[event.position] = _Speech(event.seat, title, event.kind, event.round)
         return speech
 
@@ -277,13 +285,6 @@ class Telling:
         return "".join([*lines, f"### {in_line(speech.title)} · {in_line(speech.kind)}\n\n"])
 
 
-def _is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
-    """Whether a turn is told; the clock, the library, and a person who lets it go on, say nothing."""
-    if turn.seat == "human":
-        return bool(turn.content) and turn.kind != "conclude"
-    return any(seat.name == turn.seat and seat.player == "model" for seat in format.seats)
-
-
 def _remarks(turn: TurnFinished) -> Iterator[str]:
     """Its marks, and what code has to say about it."""
     for remark in (", ".join(turn.marks), *turn.notes):
@@ -301,29 +302,22 @@ def stopped(event: DebateStopped) -> str:
     return f"The debate has stopped ({reason}). To go on, reply with\n\n{_listed(ANYTIME)}"
 
 
-def concluded(stored: StoredDebate, format: AnyFormat) -> str:
+def concluded(reading: Reading) -> str:
     """The outcome: its document where that is what a reader wants, or its headline, table, summary and caveats."""
-    outcome = outcome_of(stored, format)
-    document = outcome.document(stored.record, stored.turns) if outcome.shows_document else None
-    if document:
-        return body(document)
-    blocks = [f"**{in_line(outcome.headline())}**"]
-    if table := outcome.table():
-        blocks.append(table_of(table))
-    blocks.append(contained(outcome.summary, MAX_HEADING))
-    if outcome.caveats:
-        blocks += ["Before you trust it:", "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)]
-    return "\n\n".join(blocks)
+    outcome = reading.outcome
+    if outcome and outcome.shows_document and reading.document:
+        return body(reading.document)
+    return "\n\n".join(outcome_blocks(outcome)) if outcome else f"The debate is {reading.record.status}."
 
 
-def in_short(stored: StoredDebate, format: AnyFormat) -> str:
-    """An outcome as a later debate hears of it."""
-    outcome = outcome_of(stored, format)
-    return f"{outcome.headline()}\n{outcome.summary}"
-
-
-def outcome_of(stored: StoredDebate, format: AnyFormat) -> Outcome:
-    return format.outcome.model_validate(stored.record.outcome)
+def in_short(reading: Reading) -> str | None:
+    """An outcome as a later debate hears of it, if it can be read."""
+    outcome = reading.outcome
+    return (
+        None
+        if outcome is None or isinstance(outcome, UnreadableOutcome)
+        else f"{outcome.headline()}\n{outcome.summary}"
+    )
 
 
 def signature(debate_id: str, url: str) -> str:

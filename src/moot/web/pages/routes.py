@@ -32,13 +32,14 @@ from moot.core.trace import iso
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.formats.panel.format import perspectives_of
 from moot.llm.addresses import refuse_addresses
+from moot.reading.words import STATUS_TEXTS
 from moot.text.plain import printable
 from moot.web import api
 from moot.web.api import Server
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, Option, form, settings
 from moot.web.pages.turns import ACTIONS
-from moot.web.pages.views import STATUS_TEXTS, DebateView, cost_text, debate_view, list_row
+from moot.web.pages.views import DebatePage, cost_text, debate_page, list_row
 from moot.web.schemas import Reply, cursor, place
 
 if TYPE_CHECKING:
@@ -96,9 +97,7 @@ class Pages:
         found = await self._app.list(PAGE_SIZE + 1, status, asked["format"] or None, asked["q"], after)
         shown = found[:PAGE_SIZE]
         now = time.time()
-        rows = [
-            list_row(await self._app.load(record.id), self._app.formats.get(record.format), now) for record in shown
-        ]
+        rows = [list_row(self._app.reading(await self._app.load(record.id)), now) for record in shown]
         return self._page(
             "list.html",
             rows=rows,
@@ -194,12 +193,10 @@ class Pages:
     async def _restore(self, debate_id: str, posted: Posted) -> None:
         await api.restore_debate(debate_id, self._server)
 
-    async def _view(self, debate_id: str) -> DebateView:
-        stored = await self._app.load(debate_id)
-        format = known_formats.find(self._app.formats, stored.record.format)
-        question = await self._app.question(debate_id)
-        view = await asyncio.to_thread(debate_view, stored, format, question)  # a hundred turns take half a second
-        if stored.record.status is Status.QUEUED and not (await self._server.queue.load()).workers:
+    async def _view(self, debate_id: str) -> DebatePage:
+        reading = self._app.reading(await self._app.load(debate_id))
+        view = await asyncio.to_thread(debate_page, reading)  # a hundred turns take half a second
+        if reading.record.status is Status.QUEUED and not (await self._server.queue.load()).workers:
             return replace(view, status_text=NOBODY_WORKS)
         return view
 
@@ -277,7 +274,7 @@ def _shown(pages: Pages, do: Handler) -> Handler:
     return show
 
 
-def _about(view: DebateView) -> dict[str, Any]:
+def _about(view: DebatePage) -> dict[str, Any]:
     folded = view.outcome is not None and view.outcome.document is not None
     return {"view": view, "created": iso(view.record.created_at), "folded": folded, "typed": "", "fault": ""}
 

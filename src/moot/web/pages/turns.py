@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from moot.core.debate import Action, Turn
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
+from moot.reading.debate import Reading
 from moot.reading.words import is_speech, reason_text, short_model, title_of
 from moot.web.pages.markdown import speech
 
@@ -27,13 +29,11 @@ ACTIONS: Mapping[Action, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TurnView:
+class TurnCard:
     position: int
-    seat: str
     title: str
     colour: int
     kind: str
-    round: int | None
     spoken: bool
     """Whether it is shown as a speech; others are a line between two."""
     html: Markup
@@ -49,25 +49,30 @@ class TurnView:
     """Whether it ran at the same time as another one of its kind and round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    round: int | None
+class Cards(NamedTuple):
+    """A section of the transcript."""
+
     title: str
-    turns: tuple[TurnView, ...]
+    turns: tuple[TurnCard, ...]
 
 
-def turn_views(events: Sequence[TurnFinished], turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnView]:
+def cards(reading: Reading) -> Iterator[Cards]:
+    by_position = {card.position: card for card in _cards(reading)}
+    for title, events in reading.sections:
+        yield Cards(title, tuple(by_position[event.position] for event in events))
+
+
+def _cards(reading: Reading) -> Iterator[TurnCard]:
+    format, turns = reading.format, reading.turns
     colours, chairs = colours_of(format), chairs_of(format)
-    for event, turn in zip(events, turns, strict=True):
+    for event, turn in zip(reading.events, turns, strict=True):
         html = speech(turn.content)
         spoken = is_speech(format, event) and bool(event.content or event.marks)
-        yield TurnView(
+        yield TurnCard(
             position=turn.position,
-            seat=turn.seat,
             title=title_of(event),
             colour=colours.get(turn.seat, 0),
             kind=turn.kind,
-            round=turn.round,
             spoken=spoken,
             html=html,
             line=in_a_line(html.striptags()) if spoken else _aside(event),
@@ -79,21 +84,6 @@ def turn_views(events: Sequence[TurnFinished], turns: Sequence[Turn], format: An
             chair=turn.seat in chairs,
             beside=any(_overlap(turn, other) for other in turns),
         )
-
-
-def sections(turns: Iterable[TurnView]) -> Iterator[Section]:
-    """Round by round; a turn of no round belongs to the one before it, unless no round comes after."""
-    by_round: dict[int, list[TurnView]] = {}
-    rest = list(turns)
-    last = max((at for at, turn in enumerate(rest) if turn.round is not None), default=-1)
-    current = 0
-    for at, turn in enumerate(rest):
-        if turn.colour:  # what a person or the clock says belongs to where it was said
-            current = turn.round or (-1 if at > last else current)
-        by_round.setdefault(turn.round or current, []).append(turn)
-    for key, own in by_round.items():
-        title = f"Round {key}" if key > 0 else "Closing" if last >= 0 and key < 0 else "Opening"
-        yield Section(key if key > 0 else None, title, tuple(own))
 
 
 def _aside(event: TurnFinished) -> str:

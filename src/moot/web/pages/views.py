@@ -1,62 +1,34 @@
-"""What the pages show, as plain data: a debate with its turns, seats and outcome; a line of the list.
+"""What the pages show of a debate: its reading, and what is rendered of it; a line of the list.
 
 Knows no HTTP and no templates. Every text of a model or a person is still raw here, or has been through `markdown`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from markupsafe import Markup
 
-from moot.core.debate import (
-    NO_USAGE,
-    Action,
-    Bar,
-    Cell,
-    Failure,
-    Outcome,
-    Question,
-    Rating,
-    Record,
-    Status,
-    Turn,
-    Usage,
-    Workflow,
-    span_seconds,
-)
-from moot.core.events import TurnFinished
-from moot.core.format import AnyFormat
-from moot.core.replay import turn_events
-from moot.core.stored import StoredDebate
-from moot.errors import ScriptChanged
-from moot.reading.words import notice_text, reason_text, short_model, title_of
+from moot.core.debate import Action, Bar, Cell, Outcome, Record, Status, Usage, span_seconds
+from moot.core.events import Waiting
+from moot.reading import words
+from moot.reading.debate import Reading, usage_of
 from moot.web.pages.markdown import Document, document, speech
-from moot.web.pages.turns import ACTIONS, Section, colours_of, in_a_line, sections, turn_views
+from moot.web.pages.turns import ACTIONS, Cards, cards, colours_of, in_a_line
 
 if TYPE_CHECKING:
     from moot.web.charts import Chart
 
 LIVE = {Status.QUEUED, Status.RUNNING, Status.STOPPING}
 GOING_ON = {*LIVE, Status.WAITING, Status.CREATED}
-STATUS_TEXTS = {
-    Status.CREATED: "not started",
-    Status.QUEUED: "queued",
-    Status.RUNNING: "live",
-    Status.WAITING: "waiting for you",
-    Status.STOPPING: "finishing this turn",
-    Status.STOPPED: "stopped",
-    Status.FINISHED: "finished",
-    Status.FAILED: "failed",
-}
 Row: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SeatView:
+class SeatRow:
     name: str
     title: str
     colour: int
@@ -95,30 +67,30 @@ class OutcomeView:
     document: Document | None
     caveats: tuple[str, ...]
     has_issue: bool
-    approved: bool
 
 
 @dataclass(frozen=True, slots=True)
-class DebateView:
-    record: Record
-    format: AnyFormat
-    status: Status
+class DebatePage:
+    """A debate's reading, and beside it what is rendered or drawn for its page."""
+
+    debate: Reading
     status_text: str
-    reason: str
-    seats: tuple[SeatView, ...]
+    seats: tuple[SeatRow, ...]
     meters: tuple[Meter, ...]
-    sections: tuple[Section, ...]
-    after: int
-    """The id of the last event that the sections show."""
-    positions: int
+    sections: tuple[Cards, ...]
     ask: Ask | None
     outcome: OutcomeView | None
     charts: tuple[Chart, ...]
-    failures: tuple[Failure, ...]
-    rating: Rating | None
-    workflow: Workflow | None
     notices: tuple[str, ...]
     """What became of each, in a line."""
+
+    @property
+    def record(self) -> Record:
+        return self.debate.record
+
+    @property
+    def status(self) -> Status:
+        return self.record.status
 
     @property
     def live(self) -> bool:
@@ -146,76 +118,40 @@ class ListRow:
     stars: int | None
 
 
-def debate_view(stored: StoredDebate, format: AnyFormat, question: Question | None) -> DebateView:
-    record, turns, failures, rating, workflow, notices = stored
-    events = list(turn_events(record, turns, format))
-    titles = titles_of(record, events, format)
-    outcome = outcome_of(record, format)
-    return DebateView(
-        record=record,
-        format=format,
-        status=record.status,
-        status_text=STATUS_TEXTS[record.status],
-        reason=record.error or (reason_text(record.stop_reason) if record.stop_reason else ""),
-        seats=tuple(_seats(record, turns, format, titles)),
-        meters=tuple(_meters(record, turns)),
-        sections=tuple(sections(turn_views(events, turns, format))),
-        after=max((turn.event_id for turn in turns), default=0),
-        positions=len(turns),
-        ask=_ask(question, turns) if question and record.status in (Status.WAITING, Status.STOPPED) else None,
-        outcome=_outcome_view(outcome, record, turns) if outcome else None,
-        charts=_charts(record, turns, titles, outcome),
-        failures=failures,
-        rating=rating,
-        workflow=workflow,
-        notices=tuple(map(notice_text, notices)),
+def debate_page(reading: Reading) -> DebatePage:
+    return DebatePage(
+        debate=reading,
+        status_text=reading.status_text,
+        seats=tuple(_seats(reading)),
+        meters=tuple(_meters(reading)),
+        sections=tuple(cards(reading)),
+        ask=_ask(reading.question, reading) if reading.question else None,
+        outcome=_outcome_view(reading.outcome, reading) if reading.outcome else None,
+        charts=_charts(reading),
+        notices=tuple(map(words.notice_text, reading.stored.notices)),
     )
 
 
-def list_row(stored: StoredDebate, format: AnyFormat | None, now: float) -> ListRow:
-    record = stored.record
-    outcome = outcome_of(record, format) if format else None
+def list_row(reading: Reading, now: float) -> ListRow:
+    record, workflow, rating = reading.record, reading.stored.workflow, reading.stored.rating
     return ListRow(
         record.id,
         " ".join(record.topic.split()),
         record.format,
         record.status,
-        STATUS_TEXTS[record.status],
+        reading.status_text,
         record.status in LIVE,
-        in_a_line(outcome.headline() if outcome else record.error or ""),
-        cost_text(_usage(stored.turns)),
+        in_a_line(reading.headline or record.error or ""),
+        cost_text(reading.usage),
         datetime.fromtimestamp(record.created_at, UTC).isoformat(timespec="seconds"),
         age_text(now - record.created_at),
-        stored.workflow.id if stored.workflow else "",
-        stored.rating.stars if stored.rating else None,
+        workflow.id if workflow else "",
+        rating.stars if rating else None,
     )
 
 
-def outcome_of(record: Record, format: AnyFormat) -> Outcome | None:
-    return format.outcome.model_validate(record.outcome) if record.outcome else None
-
-
-def titles_of(record: Record, events: Sequence[TurnFinished], format: AnyFormat) -> dict[str, str]:
-    """Seat → what readers call it, of those that take part as far as that is known."""
-    told = {event.seat: title_of(event) for event in events}
-    try:
-        debate = format.open(record)
-    except ScriptChanged:
-        return told
-    before = dict(format.titles(debate))
-    debate.transcript.extend(_turn_of(event) for event in events)
-    cast = dict(format.titles(debate)) or {seat.name: seat.title for seat in format.seats if seat.player == "model"}
-    return before | cast | told
-
-
-def _turn_of(event: TurnFinished) -> Turn:
-    return Turn(event.position, event.seat, event.kind, event.round, event.content, event.data, marks=event.marks)
-
-
 def cost_text(usage: Usage) -> str:
-    if not usage.calls:
-        return "–"
-    return "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
+    return words.cost_text(usage) if usage.calls else "–"
 
 
 def age_text(seconds: float) -> str:
@@ -233,34 +169,23 @@ def duration_text(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if rest else f"{minutes} min"
 
 
-def _usage(turns: Iterable[Turn]) -> Usage:
-    return sum((turn.usage for turn in turns), NO_USAGE)
+def _seats(reading: Reading) -> Iterator[SeatRow]:
+    for seat, colour in colours_of(reading.format).items():
+        if seat in reading.cast:
+            own = [turn for turn in reading.turns if turn.seat == seat]
+            chosen = reading.record.seats.get(seat)
+            model = words.short_model(chosen.model) if chosen else ""
+            yield SeatRow(seat, reading.cast[seat], colour, model, len(own), usage_of(own).output_tokens)
 
 
-def _seats(record: Record, turns: Sequence[Turn], format: AnyFormat, titles: Mapping[str, str]) -> Iterator[SeatView]:
-    colours = colours_of(format)
-    for seat in format.seats:
-        if seat.name in titles and seat.name in colours:
-            own = [turn for turn in turns if turn.seat == seat.name]
-            chosen = record.seats.get(seat.name)
-            yield SeatView(
-                seat.name,
-                titles[seat.name],
-                colours[seat.name],
-                short_model(chosen.model) if chosen else "",
-                len(own),
-                _usage(own).output_tokens,
-            )
-
-
-def _meters(record: Record, turns: Sequence[Turn]) -> Iterator[Meter]:
-    limits: Mapping[str, Any] = record.settings
-    rounds = max((turn.round or 0 for turn in turns), default=0)
+def _meters(reading: Reading) -> Iterator[Meter]:
+    limits: Mapping[str, Any] = reading.record.settings
+    rounds = max((turn.round or 0 for turn in reading.turns), default=0)
     most = limits.get("max_rounds")
     yield Meter("rounds", "Round", rounds, most, f"{rounds} of {most}" if most else str(rounds))
-    seconds, most = span_seconds(turns), limits.get("max_runtime_seconds")
+    seconds, most = span_seconds(reading.turns), limits.get("max_runtime_seconds")
     yield Meter("seconds", "Time", seconds, most, _of(duration_text(seconds), most and duration_text(most)))
-    usage, most = _usage(turns), limits.get("max_total_output_tokens")
+    usage, most = reading.usage, limits.get("max_total_output_tokens")
     about = "about " if usage.estimated else ""
     yield Meter(
         "tokens", "Tokens", usage.output_tokens, most, about + _of(f"{usage.output_tokens:,}", most and f"{most:,}")
@@ -273,27 +198,25 @@ def _of(value: str, most: str | None) -> str:
     return f"{value} of {most}" if most else value
 
 
-def _ask(question: Question, turns: Sequence[Turn]) -> Ask:
-    asked_at = turns[-1].finished_at if turns else None
-    limit = question.timeout_seconds
+def _ask(asked: Waiting, reading: Reading) -> Ask:
+    limit = asked.timeout_seconds if reading.turns else None
     return Ask(
-        speech(question.text),
-        tuple((action, ACTIONS[action]) for action in question.actions),
-        len(turns),
-        asked_at + limit if asked_at and limit else None,
+        speech(asked.question),
+        tuple((action, ACTIONS[action]) for action in asked.actions),
+        asked.position,
+        asked.at.timestamp() + limit if limit else None,
     )
 
 
-def _outcome_view(outcome: Outcome, record: Record, turns: Sequence[Turn]) -> OutcomeView:
-    text = outcome.document(record, turns)
+def _outcome_view(outcome: Outcome, reading: Reading) -> OutcomeView:
+    text = reading.document
     return OutcomeView(
         outcome.headline(),
         tuple(tuple(map(_cell, row)) for row in outcome.table()),
         None if text else speech(outcome.summary),
         document(text, outcome.headline()) if text else None,
         tuple(outcome.caveats),
-        outcome.issue(record) is not None,
-        outcome.is_approved(),
+        outcome.issue(reading.record) is not None,
     )
 
 
@@ -301,9 +224,10 @@ def _cell(cell: Cell) -> str:
     return f"{cell.value:.1f}" if isinstance(cell, Bar) else cell
 
 
-def _charts(
-    record: Record, turns: Sequence[Turn], titles: Mapping[str, str], outcome: Outcome | None
-) -> tuple[Chart, ...]:
+def _charts(reading: Reading) -> tuple[Chart, ...]:
     from moot.web.charts import charts_for
 
-    return charts_for(record, turns, titles, outcome) if turns and outcome else ()
+    if not reading.turns or not reading.outcome:
+        return ()
+    titles = {**reading.cast, "human": words.YOU}
+    return charts_for(reading.record, reading.turns, titles, reading.outcome)

@@ -1,0 +1,141 @@
+"""A debate as any reader sees it, from what is stored and its format: each part is computed here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from moot.core.debate import NO_USAGE, Outcome, Point, Record, Turn, Usage
+from moot.core.events import TurnFinished, Waiting
+from moot.core.format import AnyFormat
+from moot.core.replay import turn_events
+from moot.core.script import Debate
+from moot.core.stored import StoredDebate
+from moot.errors import ScriptChanged
+from moot.reading.history import open_question
+from moot.reading.unreadable import read_outcome
+from moot.reading.words import STATUS_TEXTS, reason_text
+
+
+class Section(NamedTuple):
+    """Turns that belong together: a round, or what comes before and after the rounds."""
+
+    title: str
+    turns: tuple[TurnFinished, ...]
+
+
+@dataclass(frozen=True)  # no slots: what is costly is computed once, when it is first asked for
+class Reading:
+    """A stored debate read through its format."""
+
+    stored: StoredDebate
+    format: AnyFormat
+
+    @property
+    def record(self) -> Record:
+        return self.stored.record
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return self.stored.turns
+
+    @cached_property
+    def events(self) -> tuple[TurnFinished, ...]:
+        """The turns with their titles and notes, one for each."""
+        return tuple(turn_events(self.record, self.turns, self.format))
+
+    @cached_property
+    def cast(self) -> Mapping[str, str]:
+        """Seat → title, of those that take part as far as that is known."""
+        models = {seat.name: seat.title for seat in self.format.seats if seat.player == "model"}
+        spoken = {event.seat: event.title for event in self.events}
+        return {**self._given_titles(()), **(self._given_titles(self.turns) or models), **spoken}
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """Seat → how readers call it, of every seat there is."""
+        names = (*self.record.seats, *(seat.name for seat in self.format.seats))
+        return {**{name: self.format.title(name) for name in names}, **self.cast}
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """Round by round; a turn of no round belongs to the one before it, unless no round comes after."""
+        models = {seat.name for seat in self.format.seats if seat.player == "model"}
+        last = max((at for at, turn in enumerate(self.turns) if turn.round is not None), default=-1)
+        found: dict[str, list[TurnFinished]] = {}
+        current = "Opening"
+        for at, event in enumerate(self.events):
+            if event.round is not None:
+                current = f"Round {event.round}"
+            elif at > last >= 0 and event.seat in models:  # what a person or the clock says stays where it was said
+                current = "Closing"
+            found.setdefault(current, []).append(event)
+        return tuple(Section(title, tuple(own)) for title, own in found.items())
+
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """What it came to; an UnreadableOutcome where its format cannot read that."""
+        return read_outcome(self.record, self.format)
+
+    @property
+    def headline(self) -> str | None:
+        return self.outcome.headline() if self.outcome else None
+
+    @cached_property
+    def document(self) -> str | None:
+        """The outcome as a document of the format's own."""
+        try:
+            return self.outcome.document(self.record, self.turns) if self.outcome else None
+        except ValidationError:  # the data of its turns is of another version
+            return None
+
+    @cached_property
+    def points(self) -> Sequence[Point]:
+        """What an argument map shows; the speeches where the format cannot read its turns."""
+        try:
+            return list(self.format.points(self._debate(self.turns)))
+        except (ScriptChanged, ValidationError):
+            return [Point.spoken(turn) for turn in self.turns if turn.seat in self.record.seats]
+
+    @cached_property
+    def question(self) -> Waiting | None:
+        """What it asks a person, also after it was stopped for want of an answer."""
+        return open_question(self.stored, self.format)
+
+    @property
+    def status_text(self) -> str:
+        return STATUS_TEXTS[self.record.status]
+
+    @property
+    def reason(self) -> str:
+        """Why it has ended or failed, if it has."""
+        return self.record.error or (reason_text(self.record.stop_reason) if self.record.stop_reason else "")
+
+    @cached_property
+    def usage(self) -> Usage:
+        return usage_of(self.turns)
+
+    @property
+    def last_event_id(self) -> int:
+        """Of the stored turns."""
+        return max((turn.event_id for turn in self.turns), default=0)
+
+    def _given_titles(self, turns: Iterable[Turn]) -> Mapping[str, str]:
+        try:
+            return self.format.titles(self._debate(turns))
+        except (ScriptChanged, ValidationError):
+            return {}
+
+    def _debate(self, turns: Iterable[Turn]) -> Debate[Any]:
+        debate = self.format.open(self.record)
+        debate.transcript.extend(turns)
+        debate.stop_reason = self.record.stop_reason
+        return debate
+
+
+def usage_of(turns: Iterable[Turn]) -> Usage:
+    return sum((turn.usage for turn in turns), NO_USAGE)

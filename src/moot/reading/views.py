@@ -1,0 +1,163 @@
+"""A debate as JSON: what an answer of the HTTP API and of the MCP tools holds of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from moot.core.debate import Action, JsonObject, Status, Usage
+from moot.reading.debate import Reading
+
+
+class View(BaseModel):
+    """Made of whatever has fields of these names; times are seconds there."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class SeatView(BaseModel):
+    name: str
+    title: str
+    model: str
+    temperature: float
+    max_tokens: int
+
+
+class TurnView(View):
+    position: int
+    seat: str
+    title: str = Field("", description="how readers call the seat")
+    kind: str
+    round: int | None
+    content: str
+    data: JsonObject | None
+    usage: Usage
+    model: str | None
+    marks: tuple[str, ...]
+    notes: tuple[str, ...] = Field((), description="what code has to say about the turn")
+    started_at: datetime
+    finished_at: datetime
+    duration_ms: int
+    event_id: int
+
+
+class QuestionView(View):
+    """What a debate asks a person; `position` is where the answer goes."""
+
+    question: str
+    actions: tuple[Action, ...]
+    timeout_seconds: float | None
+    seat: str
+    kind: str
+    round: int | None
+    position: int
+
+
+class FailureView(View):
+    """An attempt that failed, with what had arrived."""
+
+    position: int
+    seat: str
+    kind: str
+    round: int | None
+    code: str
+    message: str
+    partial: str
+    at: datetime
+
+
+class RatingView(View):
+    stars: int
+    comment: str
+    at: datetime
+
+
+class WorkflowView(View):
+    id: str
+    title: str
+    body: str
+    created_at: datetime
+    delivered: bool
+    attempts: int
+    result: str
+
+
+class NoticeView(View):
+    """What a webhook was told of a debate, or will be."""
+
+    id: str
+    run: int
+    event: str
+    hook: str
+    attempts: int
+    next_at: datetime | None = Field(description="when it is tried next; null when it is delivered or given up")
+    delivered_at: datetime | None
+    result: str
+
+
+class DebateView(BaseModel):
+    """A debate without its turns."""
+
+    id: str
+    format: str
+    topic: str
+    status: Status
+    stop_reason: str | None
+    error: str | None
+    headline: str | None = Field(description="the outcome in a line")
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class WholeDebate(DebateView):
+    format_version: int
+    settings: JsonObject
+    seats: list[SeatView]
+    run: int
+    concluding: bool
+    turns: list[TurnView]
+    usage: Usage
+    outcome: JsonObject | None
+    question: QuestionView | None
+    failures: list[FailureView]
+    rating: RatingView | None
+    workflow: WorkflowView | None
+    notices: list[NoticeView]
+    last_event_id: int = Field(description="of the stored turns; follow the events from here")
+
+
+def debate_view(reading: Reading) -> DebateView:
+    return DebateView(**_kept(DebateView, reading), headline=reading.headline)
+
+
+def whole_debate(reading: Reading) -> WholeDebate:
+    seats, stored = reading.record.seats, reading.stored
+    parts: dict[str, Any] = _kept(WholeDebate, reading) | {
+        "headline": reading.headline,
+        "seats": [SeatView(name=name, title=reading.titles[name], **asdict(seat)) for name, seat in seats.items()],
+        "turns": [
+            TurnView.model_validate(turn).model_copy(update={"title": event.title, "notes": event.notes})
+            for turn, event in zip(stored.turns, reading.events, strict=True)
+        ],
+        "usage": reading.usage,
+        "question": question_view(reading),
+        "failures": [FailureView.model_validate(each) for each in stored.failures],
+        "rating": stored.rating and RatingView.model_validate(stored.rating),
+        "workflow": stored.workflow and WorkflowView.model_validate(stored.workflow),
+        "notices": [NoticeView.model_validate(each) for each in stored.notices],
+        "last_event_id": reading.last_event_id,
+    }
+    return WholeDebate(**parts)
+
+
+def question_view(reading: Reading) -> QuestionView | None:
+    return QuestionView.model_validate(reading.question) if reading.question else None
+
+
+def _kept(view: type[BaseModel], reading: Reading) -> dict[str, Any]:
+    """The fields of a view that are as they are stored."""
+    record = reading.record
+    return {name: getattr(record, name) for name in view.model_fields if hasattr(record, name)}

@@ -1,0 +1,66 @@
+"""One reading of a debate: what every surface shows of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from faults.store_debates import FOLDER, read
+from moot.core.debate import Status, Turn
+from moot.core.stored import StoredDebate
+from moot.formats import load
+from moot.formats.duel.format import DUEL
+from moot.reading.debate import Reading
+from stage import Stage
+
+NEW = Stage().new
+
+
+def reading(*turns: Turn) -> Reading:
+    return Reading(StoredDebate(NEW, turns), DUEL)
+
+
+def said(position: int, seat: str, round: int | None = None) -> Turn:
+    return Turn(position, seat, "word", round, "Yes.")
+
+
+def test_a_turn_of_no_round_belongs_to_the_round_before_it_until_a_seat_closes_the_debate() -> None:
+    places = [("human", None), ("debater_a", 1), ("human", None), ("debater_b", 1), ("debater_a", 2), ("clock", None)]
+    turns = [said(at, seat, round) for at, (seat, round) in enumerate([*places, ("judge", None), ("human", None)])]
+    assert [(title, [turn.position for turn in own]) for title, own in reading(*turns).sections] == [
+        ("Opening", [0]),
+        ("Round 1", [1, 2, 3]),
+        ("Round 2", [4, 5]),
+        ("Closing", [6, 7]),
+    ]
+
+
+def test_before_the_first_round_there_is_only_an_opening() -> None:
+    assert [title for title, _ in reading(said(0, "human"), said(1, "debater_a")).sections] == ["Opening"]
+
+
+def test_every_seat_has_a_title_before_it_has_spoken() -> None:
+    assert reading(said(0, "human")).titles == {
+        "debater_a": "Debater A",
+        "debater_b": "Debater B",
+        "judge": "Judge",
+        "human": "Human",
+    }
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("status", [Status.FINISHED, Status.STOPPED])
+def test_a_debate_whose_turns_hold_data_of_another_version_can_still_be_read(path: Path, status: Status) -> None:
+    record, turns, _ = read(path)
+    changed = tuple(replace(turn, data={"once": "otherwise"}) for turn in turns)
+    read_now = Reading(StoredDebate(replace(record, status=status), changed), load()[record.format])
+    assert [event.content for event in read_now.events] == [turn.content for turn in turns]
+    positions = [event.position for section in read_now.sections for event in section.turns]
+    assert sorted(positions) == list(range(len(turns)))
+    assert set(read_now.titles) >= {turn.seat for turn in turns}
+    assert read_now.headline
+    assert read_now.question is None
+    assert list(read_now.points)
+    assert read_now.document is None or record.topic in read_now.document

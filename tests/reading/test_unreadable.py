@@ -1,0 +1,164 @@
+"""An outcome that its format cannot read any more: every surface says so, and shows all the rest of the debate."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from in_process import moot
+from integrations.mcp_stage import read, refusal, talking, use
+from moot.app import App
+from moot.integrations.langgraph import debate_graph
+from moot.store.sqlite import open_sqlite
+from moot.testing import ScriptedModel, scripted_app
+from web.live import Live, serving
+from web.theatre import company
+
+WORDS = "The outcome was written by another version of the format and cannot be read"
+STORED = {"headline": "Cats, by a whisker", "summary": "Old reasons.", "auto_score": "ten", "quality_score": []}
+SHOWN = f"Cats, by a whisker ({WORDS})"
+SPEECH = "speaks for it"
+CHAT = {"model": "moot/duel", "messages": [{"role": "user", "content": "Cats?"}], "moot": {"max_rounds": 1}}
+KEY = {"Idempotency-Key": "cats-1"}
+
+
+class Place:
+    """A database with one finished duel that today's formats cannot read."""
+
+    def __init__(self, file: Path, **changed: Any) -> None:
+        self.file = file
+        self.format = changed.get("format", "duel")
+        self.same_request = not changed
+        self.debate = asyncio.run(self.visit(self._play))
+        change(file, self.debate, outcome=json.dumps(STORED), **changed)
+
+    async def _play(self, app: App) -> str:
+        async with serving(app) as live:
+            answer = await live.post("/v1/chat/completions", CHAT, headers=KEY)
+        assert answer.status == 200
+        return str(answer.body["moot"]["debate"])
+
+    async def visit(self, do: Callable[[App], Awaitable[Any]]) -> Any:
+        """Have an app of its own do something, which closes it."""
+        return await do(scripted_app(ScriptedModel(company()), await open_sqlite(self.file)))
+
+
+def change(file: Path, debate: str, **values: str) -> None:
+    database = sqlite3.connect(file)
+    with database:
+        fields = ", ".join(f"{name} = ?" for name in values)
+        database.execute(f"UPDATE debates SET {fields} WHERE id = ?", (*values.values(), debate))
+    database.close()
+
+
+CHANGES = {
+    "of another version": {},
+    "of another version with other settings": {"settings": '{"once": "otherwise"}'},
+    "of a format that is not installed": {"format": "gone"},
+}
+
+
+@pytest.fixture(params=list(CHANGES))
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Place:
+    monkeypatch.setenv("MOOT_DATABASE_URL", f"sqlite:///{tmp_path / 'moot.db'}")
+    return Place(tmp_path / "moot.db", **CHANGES[request.param])
+
+
+def test_every_surface_says_that_an_outcome_cannot_be_read_and_goes_on(
+    place: Place, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asyncio.run(place.visit(lambda app: _browse(app, place)))
+    asyncio.run(place.visit(lambda app: _call_tools(app, place)))
+    _use_terminal(place, capsys, tmp_path)
+
+
+async def _browse(app: App, place: Place) -> None:
+    """The pages, the API, and OpenAI's dialect."""
+    debate = place.debate
+    async with serving(app) as live:
+        for path in ("/", f"/debates/{debate}", f"/debates/{debate}/parts"):
+            page = await live.get(path)
+            assert (page.status, SHOWN in page.body) == (200, True), path
+            assert SPEECH in page.body or path == "/"
+        (line,) = (await live.get("/api/debates")).body["debates"]
+        whole = (await live.get(f"/api/debates/{debate}")).body
+        assert (line["headline"], line["status"], line["format"]) == (SHOWN, "finished", place.format)
+        assert (whole["headline"], whole["outcome"], whole["question"]) == (SHOWN, STORED, None)
+        assert all(SPEECH in turn["content"] for turn in whole["turns"][:2])
+        ended = await live.ended(debate)
+        assert (ended["type"], ended["outcome"]) == ("debate_finished", STORED)
+        for style in ("md", "html", "argdown"):
+            text = (await live.get(f"/api/debates/{debate}/export?as={style}")).body
+            assert (WORDS in text, SPEECH in text) == (True, True), style
+        assert (await live.post(f"/api/debates/{debate}/rating", {"stars": 4})).status == 200
+        refused = (await live.post(f"/api/debates/{debate}/workflow")).problem
+        assert refused == (400, "invalid_input", f"no workflow can be made of {debate}: {WORDS}")
+        await _chat(live, place)
+
+
+async def _chat(live: Live, place: Place) -> None:
+    if place.same_request:
+        again = (await live.post("/v1/chat/completions", CHAT, headers=KEY)).body
+        assert again["moot"]["debate"] == place.debate
+        assert again["choices"][0]["message"]["content"].startswith(f"**{SHOWN}**\n\nOld reasons.")
+    later = await live.post("/v1/chat/completions", {**CHAT, "moot": {"max_rounds": 1, "debate": place.debate}})
+    assert later.status == 200
+    made = (await live.get(f"/api/debates/{later.body['moot']['debate']}")).body
+    assert (made["topic"], made["status"]) == ("Cats?", "finished")
+    assert (await live.ask("DELETE", f"/api/debates/{made['id']}")).status == 204
+
+
+async def _call_tools(app: App, place: Place) -> None:
+    debate = place.debate
+    async with talking(app) as client:
+        report = await use(client, "look_at_debate", debate_id=debate)
+        assert (report["debate"]["headline"], report["outcome"], report["speeches"]) == (SHOWN, STORED, 3)
+        assert await use(client, "wait_for_debate", debate_id=debate) == report
+        assert [line["headline"] for line in (await use(client, "list_debates"))["debates"]] == [SHOWN]
+        found = await use(client, "search_decisions", words="whisker")
+        assert [decision["headline"] for decision in found["decisions"]] == [SHOWN]
+        assert SHOWN in await read(client, "moot://debates")
+        for part in ("transcript", "decision"):
+            text = await read(client, f"moot://debates/{debate}/{part}")
+            assert (WORDS in text, SPEECH in text) == (True, True)
+        assert json.loads(await read(client, f"moot://debates/{debate}/trace"))["outcome"] == STORED
+        assert "finished" in await refusal(client, "resume_debate", debate_id=debate)
+
+
+def _use_terminal(place: Place, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    debate = place.debate
+    shown = moot(capsys, "show", debate)
+    assert (shown.code, shown.err, SHOWN in shown.out, SPEECH in shown.out) == (0, "", True, True)
+    assert json.loads(moot(capsys, "show", debate, "--json").out)["outcome"] == STORED
+    assert debate in moot(capsys, "debate", "--list").out
+    for style in ("md", "html", "argdown"):
+        text = moot(capsys, "export", debate, "--as", style)
+        assert (text.code, WORDS in text.out, SPEECH in text.out) == (0, True, True), style
+    whole = json.loads(moot(capsys, "export", debate, "--as", "json").out)
+    assert (whole["outcome"], whole["final_answer"], whole["auto_score"]) == (STORED, "Old reasons.", None)
+    assert moot(capsys, "export", "--all", "--as", "jsonl", "--output", folder / "all").code == 0
+    assert [json.loads(line)["id"] for line in (folder / "all" / "debates.jsonl").read_text().splitlines()] == [debate]
+    stats = moot(capsys, "traces", "stats", "--json")
+    assert [(row["format"], row["debates"], row["auto_score"]) for row in stats.events] == [(place.format, 1, None)]
+    assert moot(capsys, "rate", debate, "5").out == f"{debate}: ★★★★★\n"
+    refused = moot(capsys, "workflow", debate)
+    assert (refused.code, refused.err) == (2, f"moot: no workflow can be made of {debate}: {WORDS}\n")
+
+
+async def test_a_graph_goes_on_with_a_debate_whose_outcome_cannot_be_read(tmp_path: Path) -> None:
+    app = scripted_app(ScriptedModel(company()), await open_sqlite(tmp_path / "moot.db"))
+    graph = debate_graph(app, "duel", max_rounds=1).compile(InMemorySaver(), interrupt_before=["synthesize"])
+    thread: Any = {"configurable": {"thread_id": "cats"}}
+    begun: Any = {"topic": "Cats?"}
+    debate = (await graph.ainvoke(begun, thread))["debate_id"]
+    await app.run(debate, lambda event: None)
+    change(tmp_path / "moot.db", debate, outcome=json.dumps(STORED))
+    assert await graph.ainvoke(None, thread) == {"debate_id": debate, "outcome": STORED, "stop_reason": "max_rounds"}
+    await app.close()
