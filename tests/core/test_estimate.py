@@ -1,9 +1,18 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from moot.core.debate import Status
+from moot.core.debate import Status, Step, Usage
+from moot.core.estimate import Estimate
 from moot.core.events import Event
+from moot.core.format import AnyFormat
+from moot.core.prompts import Part, Prompts
+from moot.core.script import Debate
 from moot.errors import InvalidInput
 from moot.llm.client import Request
 from moot.settings import Price
@@ -54,3 +63,83 @@ async def test_max_cost_without_a_price_is_refused() -> None:
     app = scripted_app(ScriptedModel(longest_replies))
     with pytest.raises(InvalidInput, match="max_cost needs a price for scripted:model"):
         await app.create("duel", "Cats?", {"max_cost": 1.0})
+
+
+TOPIC = "Should we rewrite the Moderator in Rust? Cedar and <topic> say no."
+TEXTS = {
+    "SHORT": "Rust is quick. " * 30,
+    "LONG": "Rust is quick. " * 600,
+    "IDEA": "A bakery that is open at night. " * 20,
+}
+WRITTEN_OUT = json.loads((Path(__file__).parent / "estimates.json").read_text())
+"""Estimates that were made by writing out every prompt in full: input, cached and output tokens, and calls."""
+
+
+def written_in_full(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: written_in_full(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [written_in_full(each) for each in value]
+    return TEXTS.get(value, value) if isinstance(value, str) else value
+
+
+def numbers(usage: Usage) -> list[int]:
+    return [usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.calls]
+
+
+async def estimated(format: str, settings: dict[str, Any]) -> Estimate:
+    prices = {f"scripted:{name}": Price(input=1, output=2) for name in ("model", "other", "third")}
+    app = scripted_app(ScriptedModel(longest_replies), prices=prices)
+    return await app.estimate(format, TOPIC, written_in_full(settings))
+
+
+@pytest.mark.parametrize("case", WRITTEN_OUT, ids=lambda case: str(case["name"]))
+async def test_an_estimate_is_what_writing_out_every_prompt_would_give(case: dict[str, Any]) -> None:
+    most, typical = await estimated(case["format"], case["settings"])
+    # In a panel of several rounds the made-up speeches repeated each other, which its prompts then said.
+    several = case["format"] == "panel" and case["settings"]["max_rounds"] > 1
+    exactly = {"rel": 0.001 if several else 0.0, "abs": 0}
+    assert numbers(most) == pytest.approx(case["most"], **exactly)
+    assert numbers(typical) == pytest.approx(case["typical"], **exactly)
+
+
+async def test_a_panel_s_estimate_has_all_its_rounds() -> None:
+    settings = {"perspectives": 2, "checkpoints": False, "max_total_output_tokens": 1_000_000}
+    calls = [(await estimated("panel", {**settings, "max_rounds": rounds})).most.calls for rounds in (1, 3, 5, 7)]
+    assert calls == [8, 20, 32, 44]
+
+
+class CountedPrompts(Prompts):
+    """Counts the characters it renders."""
+
+    rendered = 0
+
+    def rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> str:
+        return self._count(super().rules(format, debate, step))
+
+    def instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
+        return self._count(super().instruction(format, debate, step, at))
+
+    def read(self, format: AnyFormat, debate: Debate[Any], step: Step, since: int = 0) -> Iterator[Part]:
+        for part in super().read(format, debate, step, since):
+            self._count(part.text)
+            yield part
+
+    def _count(self, text: str) -> str:
+        self.rendered += len(text)
+        return text
+
+
+@pytest.mark.parametrize("models", [{}, {"debater_a": "scripted:other"}], ids=["one model", "two models"])
+async def test_twice_the_rounds_are_twice_the_work_however_long_the_turns(models: dict[str, str]) -> None:
+    app = scripted_app(ScriptedModel(longest_replies))
+    work = []
+    for rounds in (25, 50, 100):
+        app.prompts = CountedPrompts()
+        caps = dict.fromkeys(["debater_a", "debater_b", "judge"], 1_000_000)
+        limits = {"max_rounds": rounds, "max_total_output_tokens": 1_000_000_000}
+        most = (await app.estimate("duel", "Cats?", {**limits, "models": models, "max_tokens": caps})).most
+        assert most.output_tokens == (2 * rounds + 1) * 1_000_000
+        work.append(app.prompts.rendered)
+    assert work[1] < 2.1 * work[0]
+    assert work[2] < 2.1 * work[1]

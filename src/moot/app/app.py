@@ -126,7 +126,7 @@ class App:
     async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
         """What such a debate would cost, at most and typically; calls no model."""
         record = await self._draft(format, topic, settings or {})
-        return estimate(record, self.formats[format], self.prompts, self.models.prices.cost)
+        return await asyncio.to_thread(estimate, record, self.formats[format], self.prompts, self.models.prices.cost)
 
     async def _draft(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> Record:
         chosen = known_formats.find(self.formats, format)

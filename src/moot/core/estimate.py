@@ -1,15 +1,18 @@
-"""What a debate will cost, before any call: its script is rehearsed on made-up turns of the expected length."""
+"""What a debate will cost, before any call: its script is rehearsed on made-up turns of the expected length.
+
+Nothing is written out: a made-up turn is a word in place of thousands, and of each prompt only what it adds to an
+earlier one is rendered. So the work grows with the turns, however many rounds there are and however long they get.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from itertools import takewhile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from moot.core.debate import NO_USAGE, Record, Step, Turn, Usage
 from moot.core.format import AnyFormat
-from moot.core.prompts import Message, Prompts
+from moot.core.prompts import Prompts, Role, layout
 from moot.core.replay import rehearse
 from moot.core.script import Debate
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
@@ -37,29 +40,151 @@ def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price) 
 def _rehearsed(
     record: Record, format: AnyFormat, prompts: Prompts, price: Price, *, share: float, cached: bool
 ) -> Usage:
-    sent: dict[str, list[str]] = {}
+    measure = _Measure(format, prompts)
 
     def improvise(debate: Debate[Any], step: Step, position: int) -> Turn:
         seat = debate.seats.get(step.seat)
         if seat is None:
             return Turn(position, step.seat, step.kind, step.round, "")
-        text = _text(prompts.messages(format, debate, step))
+        length, known = measure.prompt(debate, step, seat.model)
         output = round(debate.output_cap(step.seat) * share)
-        known = max((_common(text, earlier) for earlier in sent.get(seat.model, [])), default=0) if cached else 0
-        sent.setdefault(seat.model, []).append(text)
-        usage = Usage(estimated_tokens(len(text)), known // CHARACTERS_PER_TOKEN, 0, output, 0, 1, estimated=True)
+        known = known // CHARACTERS_PER_TOKEN if cached else 0
+        usage = Usage(estimated_tokens(length), known, 0, output, 0, 1, estimated=True)
         usage = replace(usage, cost=price(seat.model, usage))
         data = step.answer.fallback().model_dump(mode="json") if step.answer else None
-        content = "word " * (output * CHARACTERS_PER_TOKEN // 5)
+        content = measure.stand_in(position, output * CHARACTERS_PER_TOKEN // 5 * 5)
         return Turn(position, step.seat, step.kind, step.round, content, data, usage, seat.model)
 
     turns = rehearse(record, format, improvise)
     return sum((turn.usage for turn in turns), NO_USAGE)
 
 
-def _text(messages: tuple[Message, ...]) -> str:
-    return "\n".join(message.content for message in messages)
+class _Piece(NamedTuple):
+    """A part of a prompt: some text, a made-up turn of some length, and the rest."""
+
+    head: str
+    made_up: int = 0
+    foot: str = ""
+
+    @property
+    def length(self) -> int:
+        return len(self.head) + self.made_up + len(self.foot)
+
+    def common(self, other: _Piece) -> int:
+        """How much of the beginning they share; all that is made up reads alike."""
+        same = _common(self.head, other.head)
+        if not same == len(self.head) == len(other.head):
+            return same
+        same += min(self.made_up, other.made_up)
+        return same + _common(self.foot, other.foot) if self.made_up == other.made_up else same
+
+
+@dataclass(slots=True)
+class _Node:
+    """Where a prompt has come to, in the tree of all prompts: those that begin alike share their way."""
+
+    parent: _Node | None = None
+    piece: _Piece = field(default_factory=lambda: _Piece(""))
+    length: int = 0
+    children: dict[_Piece, _Node] = field(default_factory=dict)
+    sent: dict[str, set[_Piece]] = field(default_factory=dict)
+    """Model → what followed here in the prompts it has got."""
+
+    def add(self, piece: _Piece) -> _Node:
+        if piece not in self.children:
+            self.children[piece] = _Node(self, piece, self.length + piece.length)
+        return self.children[piece]
+
+    def send(self, model: str, last: _Piece) -> int:
+        """Send the prompt that ends here with `last`; how much of its beginning the model knows already."""
+        node, piece = self, last
+        while (following := node.sent.get(model)) is None:
+            node.sent[model] = {piece}
+            if node.parent is None:
+                return 0
+            node, piece = node.parent, node.piece
+        known = node.length + max(piece.common(other) for other in following)
+        following.add(piece)
+        return known
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What a seat, or all seats of a group, have read so far."""
+
+    node: _Node
+    visible: frozenset[int] | None
+    count: int = 0
+    role: Role = "system"
+
+    def reads_on(self, visible: frozenset[int] | None) -> bool:
+        """Whether who sees these turns has seen what this one has read, and nothing else of that time."""
+        if self.visible is None or visible is None:
+            return self.visible is visible
+        return self.visible <= visible and all(at >= self.count for at in visible - self.visible)
+
+
+class _Measure:
+    """How long each prompt of a rehearsal is, and how much of it was sent before."""
+
+    def __init__(self, format: AnyFormat, prompts: Prompts) -> None:
+        self._format = format
+        self._prompts = prompts
+        self._root = _Node()
+        self._readers: dict[object, list[_Reader]] = {}
+        self._made_up: dict[int, int] = {}
+
+    def stand_in(self, position: int, length: int) -> str:
+        """A word that stands for a turn of this length; no two are alike, so that nobody repeats anybody."""
+        self._made_up[position] = length
+        return _mark(position) if length else ""
+
+    def prompt(self, debate: Debate[Any], step: Step, model: str) -> tuple[int, int]:
+        """The characters of a step's prompt, and how many of them the model has read before."""
+        reader = self._reader(debate, step)
+        for piece in self._new(reader, debate, step):
+            reader.node = reader.node.add(piece)
+        now = self._prompts.instruction(self._format, debate, step, len(debate.transcript))
+        last = _Piece(_joint(reader.role, "user") + now)
+        return reader.node.length + last.length, reader.node.send(model, last)
+
+    def _reader(self, debate: Debate[Any], step: Step) -> _Reader:
+        rules = self._prompts.rules(self._format, debate, step)
+        alone = layout(self._format, debate, step) == "per_seat"
+        aliases = None if step.aliases is None else tuple(step.aliases.items())
+        readers = self._readers.setdefault((rules, aliases, step.seat if alone else None), [])
+        for reader in readers:
+            if reader.reads_on(step.visible):
+                reader.visible = step.visible
+                return reader
+        readers.append(_Reader(self._root.add(_Piece(rules)), step.visible))
+        return readers[-1]
+
+    def _new(self, reader: _Reader, debate: Debate[Any], step: Step) -> Iterator[_Piece]:
+        for role, text, position in self._prompts.read(self._format, debate, step, reader.count):
+            text = _joint(reader.role, role) + text
+            if position is None:
+                yield _Piece(text)
+            else:
+                head, _, foot = text.rpartition(_mark(position))
+                yield _Piece(head, self._made_up[position], foot)
+            reader.role = role
+        reader.count = len(debate.transcript)
+
+
+def _joint(before: Role, after: Role) -> str:
+    """What stands between two parts of a prompt."""
+    return "\n\n" if before == after else "\n"
+
+
+def _mark(position: int) -> str:
+    return f"{position:04}"
 
 
 def _common(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low

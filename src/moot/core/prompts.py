@@ -7,10 +7,11 @@ order, and last what this seat is to do now; so every call repeats most of an ea
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import jinja2
 
@@ -28,10 +29,21 @@ _SPEECH = re.compile(r"^<turn by=.*?^</turn>$", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"<(?=\s*/?\s*(?:turn|topic|source)\b)", re.IGNORECASE)
 
 
+Role: TypeAlias = Literal["system", "user", "assistant"]
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
-    role: Literal["system", "user", "assistant"]
+    role: Role
     content: str
+
+
+class Part(NamedTuple):
+    """A piece of a message, and the position of the turn whose words it holds."""
+
+    role: Role
+    text: str
+    position: int | None = None
 
 
 class Prompts:
@@ -42,37 +54,27 @@ class Prompts:
         self._environments: dict[str, jinja2.Environment] = {}
 
     def messages(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
-        if layout(format, debate, step) == "shared":
-            return self._shared(format, debate, step)
-        return self._per_seat(format, debate, step)
+        now = Part("user", self.instruction(format, debate, step, len(debate.transcript)))
+        grouped = groupby([*self.read(format, debate, step), now], key=lambda part: part.role)
+        messages = (Message(role, "\n\n".join(part.text for part in parts)) for role, parts in grouped)
+        return (Message("system", self.rules(format, debate, step)), *messages)
 
-    def _shared(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
-        """One growing text for all seats that read each other."""
-        said = [_speech(format, step, turn) for turn in debate.transcript if _reads(format, step, turn)]
-        now = self._instruction(format, debate, step, len(debate.transcript))
-        return (self._rules(format, debate, step), Message("user", "\n\n".join([*said, now])))
-
-    def _per_seat(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
-        """The seat's own turns as its replies, each after the instruction that asked for it."""
-        messages = [self._rules(format, debate, step)]
-        heard: list[str] = []
-        for at, (turn, asked) in enumerate(zip(debate.transcript, debate.steps, strict=True)):
-            if turn.seat == step.seat and _sees(step, turn):
-                instruction = self._instruction(format, debate, asked, at)
-                messages.append(Message("user", "\n\n".join([*heard, instruction])))
-                messages.append(Message("assistant", _blinded(format, step, turn.content)))
-                heard = []
+    def read(self, format: AnyFormat, debate: Debate[Any], step: Step, since: int = 0) -> Iterator[Part]:
+        """What the turns from `since` on add to a prompt: one growing text for all seats that read each other, or the
+        seat's own turns as its replies, each after the instruction that asked for it."""
+        alone = layout(format, debate, step) == "per_seat"
+        for at, turn in enumerate(islice(debate.transcript, since, None), since):
+            if alone and turn.seat == step.seat and _sees(step, turn):
+                yield Part("user", self.instruction(format, debate, debate.steps[at], at))
+                yield Part("assistant", _blinded(format, step, turn.content), at)
             elif _reads(format, step, turn):
-                heard.append(_speech(format, step, turn))
-        now = self._instruction(format, debate, step, len(debate.transcript))
-        return (*messages, Message("user", "\n\n".join([*heard, now])))
+                yield Part("user", _speech(format, step, turn), at)
 
-    def _rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> Message:
+    def rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> str:
         names = step.aliases or {}
-        rules = self._render(format, "rules", topic=debate.topic, s=debate.settings, names=names, **step.variables)
-        return Message("system", rules)
+        return self._render(format, "rules", topic=debate.topic, s=debate.settings, names=names, **step.variables)
 
-    def _instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
+    def instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
         seat = format.seat(step.seat)
         cap = step.max_tokens or debate.output_cap(seat.name)
         return self._render(
@@ -82,7 +84,7 @@ class Prompts:
             s=debate.settings,
             seat=seat,
             round=step.round,
-            first=not any(_reads(format, step, turn) for turn in debate.transcript[:at]),
+            first=not any(_reads(format, step, turn) for turn in islice(debate.transcript, at)),
             words=max(20, int(cap * WORDS_PER_TOKEN) // 10 * 10),
             names=step.aliases or {},
             **step.variables,
@@ -147,8 +149,11 @@ def _without_first(message: Message, number: int) -> Message:
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
     if turn.seat == "human":
         return bool(turn.content) and turn.kind != "conclude"
-    known = step.aliases if step.aliases is not None else [seat.name for seat in format.seats if seat.player == "model"]
-    return turn.seat in known and _sees(step, turn)
+    if not _sees(step, turn):
+        return False
+    if step.aliases is not None:
+        return turn.seat in step.aliases
+    return any(seat.name == turn.seat and seat.player == "model" for seat in format.seats)
 
 
 def _sees(step: Step, turn: Turn) -> bool:

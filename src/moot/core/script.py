@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Generic, TypeAlias, TypeVar
 
 from moot.core.debate import (
@@ -51,6 +52,10 @@ class Debate(Generic[S]):
     _speaking: int = 0
     _reserve: int = 0
     _round_start: int = 0
+    _counted: int = 0
+    """So many turns are in the two fields below; what is asked at every step must not read all turns every time."""
+    _usage: Usage = NO_USAGE
+    _rounds: dict[int | None, list[Turn]] = field(default_factory=dict)
 
     def ask(
         self,
@@ -148,7 +153,19 @@ class Debate(Generic[S]):
         return span_seconds(self.transcript)
 
     def usage(self) -> Usage:
-        return sum((turn.usage for turn in self.transcript), NO_USAGE)
+        self._count()
+        return self._usage
+
+    def in_round(self, round: int | None) -> Sequence[Turn]:
+        """The turns of a round, or those outside of all."""
+        self._count()
+        return self._rounds.get(round, ())
+
+    def _count(self) -> None:
+        for turn in islice(self.transcript, self._counted, None):
+            self._usage += turn.usage
+            self._rounds.setdefault(turn.round, []).append(turn)
+        self._counted = len(self.transcript)
 
     def _costs_too_much(self) -> bool:
         """Whether another round like the last would exceed the limit."""
@@ -157,5 +174,4 @@ class Debate(Generic[S]):
         return limit is not None and spent is not None and spent + (last_round or 0.0) > limit
 
     def _output_left(self) -> int:
-        written = sum(turn.usage.output_tokens for turn in self.transcript)
-        return self.settings.max_total_output_tokens - written - self._reserve
+        return self.settings.max_total_output_tokens - self.usage().output_tokens - self._reserve

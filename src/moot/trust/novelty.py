@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from rapidfuzz.fuzz import token_set_ratio
@@ -47,9 +48,8 @@ def repetition(text: str, previous: str) -> float:
 
 def novelty(text: str, said: Sequence[str], question: str) -> float:
     """The share of a text's word triples that nobody said before; quotes and the question's words don't count."""
-    asked = frozenset(words(question).split())
-    known = {triple for earlier in said for triple in _triples(_own_words(earlier, asked))}
-    triples = list(_triples(_own_words(text, asked)))
+    known: set[Triple] = set().union(*(_own_triples(earlier, question) for earlier in said))
+    triples = _own_triples(text, question)
     return sum(triple not in known for triple in triples) / len(triples) if triples else 0.0
 
 
@@ -57,8 +57,15 @@ def _sentences(text: str) -> list[str]:
     return [sentence for part in SENTENCE.split(text) if (sentence := words(part))]
 
 
-def _own_words(text: str, asked: frozenset[str]) -> list[str]:
-    return [word for word in words(QUOTED.sub(" ", text)).split() if word not in asked]
+@lru_cache(maxsize=512)
+def _own_triples(text: str, question: str) -> tuple[Triple, ...]:
+    own = (word for word in words(QUOTED.sub(" ", text)).split() if word not in _asked(question))
+    return tuple(_triples(tuple(own)))
+
+
+@lru_cache(maxsize=16)
+def _asked(question: str) -> frozenset[str]:
+    return frozenset(words(question).split())
 
 
 def _triples(text: Sequence[str]) -> Iterator[Triple]:

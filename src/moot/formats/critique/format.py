@@ -15,7 +15,7 @@ from moot.core.format import Format
 from moot.core.script import Debate, Script
 from moot.formats.critique.answers import Critique
 from moot.formats.critique.final_answer import FinalAnswer, Template, described, final_answer, templates_of
-from moot.formats.critique.issues import Issue, critique_of, open_issues, reason_to_end, replied, tracked
+from moot.formats.critique.issues import Issue, critique_of, judged, open_issues, reason_to_end, replied, tracked
 from moot.formats.critique.points import points
 
 SPEAKING = ("proposer", "skeptic")
@@ -47,23 +47,30 @@ class CritiqueSettings(Settings):
 def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
     s = debate.settings
     templates = yield from _retrieved(debate)
+    issues: tuple[Issue, ...] = ()  # as `tracked` would find them, which reads all turns each time
     with debate.until_closing():
         for round in debate.rounds(SPEAKING, closing=["synthesizer"]):
-            yield from debate.ask("proposer", "proposal", round, templates=templates, issues=_open(debate))
-            yield from debate.ask(
+            asked = open_issues(issues)
+            proposal = yield from debate.ask("proposer", "proposal", round, templates=templates, issues=asked)
+            issues = replied(issues, proposal.content, round)
+            turn = yield from debate.ask(
                 "skeptic",
                 "critique",
                 round,
                 answer=Critique,
                 templates=templates,
-                issues=_open(debate),
+                issues=open_issues(issues),
                 intensity=min(round, FULL_INTENSITY),
                 last=round == s.max_rounds,
             )
-            reason = reason_to_end(debate.transcript, min_rounds=s.min_rounds, early_stop_score=s.early_stop_score)
+            critique = critique_of(turn)
+            issues = judged(issues, critique, proposal.content, round)
+            reason = reason_to_end(
+                critique, issues, round, min_rounds=s.min_rounds, early_stop_score=s.early_stop_score
+            )
             if reason:
                 debate.end_rounds(reason)
-    answer = yield from debate.ask("synthesizer", "answer", templates=templates, issues=_open(debate))
+    answer = yield from debate.ask("synthesizer", "answer", templates=templates, issues=open_issues(issues))
     return final_answer(debate, answer, templates)
 
 

@@ -56,6 +56,12 @@ class Reviewed:
 
 def tracked(turns: Iterable[Turn]) -> tuple[Issue, ...]:
     """All issues in the order of their numbers, as they stand after these turns."""
+    followed = [issues for _, issues in _followed(turns)]
+    return followed[-1] if followed else ()
+
+
+def _followed(turns: Iterable[Turn]) -> Iterator[tuple[Turn, tuple[Issue, ...]]]:
+    """Each turn, and the issues as they stand after it."""
     issues: tuple[Issue, ...] = ()
     proposal = ""
     for turn in turns:
@@ -64,7 +70,7 @@ def tracked(turns: Iterable[Turn]) -> tuple[Issue, ...]:
             issues = replied(issues, proposal, turn.round or 0)
         elif turn.kind == "critique":
             issues = judged(issues, critique_of(turn), proposal, turn.round or 0)
-    return issues
+        yield turn, issues
 
 
 def replied(issues: Sequence[Issue], proposal: str, round: int) -> tuple[Issue, ...]:
@@ -99,17 +105,18 @@ def critique_of(turn: Turn) -> Critique:
 
 
 def reviews(turns: Sequence[Turn]) -> tuple[Reviewed, ...]:
-    return tuple(_reviewed(turn, tracked(turns[: at + 1])) for at, turn in enumerate(turns) if turn.kind == "critique")
+    return tuple(_reviewed(turn, issues) for turn, issues in _followed(turns) if turn.kind == "critique")
 
 
-def reason_to_end(turns: Sequence[Turn], *, min_rounds: int, early_stop_score: float) -> str | None:
-    """Why the rounds should end after the critique that these turns end with, if they should."""
-    critique, round = critique_of(turns[-1]), turns[-1].round or 0
+def reason_to_end(
+    critique: Critique, issues: Iterable[Issue], round: int, *, min_rounds: int, early_stop_score: float
+) -> str | None:
+    """Why the rounds should end after this critique, which left these issues, if they should."""
     if round < min_rounds or critique.score is None:
         return None
     if critique.ready and critique.score >= early_stop_score:
         return "ready"
-    critical = any(issue.severity == "critical" for issue in open_issues(tracked(turns)))
+    critical = any(issue.severity == "critical" for issue in open_issues(issues))
     return None if critical else "no_critical_issues"
 
 

@@ -58,7 +58,7 @@ class Facts:
 
 def cast(debate: Debate[Any]) -> Casting | None:
     """The perspectives by seat; None before the moderator has analysed the question."""
-    turn = next((turn for turn in debate.transcript if turn.kind == "analysis"), None)
+    turn = next((turn for turn in debate.in_round(None) if turn.kind == "analysis"), None)
     if turn is None:
         return None
     chosen, note = _chosen(debate, turn)
@@ -70,7 +70,7 @@ def _chosen(debate: Debate[Any], turn: Turn) -> tuple[Sequence[Perspective], str
     known = catalogs.catalog(s.custom_perspectives)
     if isinstance(s.perspectives, list):
         return s.named(), "the perspectives were chosen by the person who asked"
-    question = " ".join([debate.topic, *(said.content for said in debate.transcript if said.kind == "answer")])
+    question = " ".join([debate.topic, *(said.content for said in debate.in_round(None) if said.kind == "answer")])
     if "fallback" in turn.marks:
         chosen = catalogs.by_keywords(question, known, s.perspectives)
         return chosen, "the moderator's choice could not be read: the perspectives were chosen by keywords"
@@ -86,9 +86,9 @@ def _chosen(debate: Debate[Any], turn: Turn) -> tuple[Sequence[Perspective], str
     return chosen, f"the moderator's choice was mended by keywords ({why.partition(';')[0]})"
 
 
-def names(debate: Debate[Any]) -> dict[str, str]:
+def names(debate: Debate[Any], known: Casting | None = None) -> dict[str, str]:
     """Seat → name of everyone on the panel, the moderator included."""
-    found = cast(debate)
+    found = known or cast(debate)
     debaters = {seat: perspective.name for seat, perspective in found.perspectives.items()} if found else {}
     return {"moderator": "Moderator", **debaters}
 
@@ -99,7 +99,7 @@ def muted(debate: Debate[Any]) -> list[str]:
     seats = {perspective.name.casefold(): seat for seat, perspective in found.perspectives.items()} if found else {}
     silent: list[str] = []
     for turn in debate.transcript:
-        if turn.kind == "evaluation":
+        if turn.kind == "evaluation" and (turn.data or {}).get("mute"):
             evaluation = Evaluation.model_validate(turn.data)
             strayed = {name.casefold() for name in evaluation.strayed}
             wanted = [seats.get(name.casefold()) for name in evaluation.mute if name.casefold() in strayed]
@@ -110,11 +110,8 @@ def muted(debate: Debate[Any]) -> list[str]:
 
 def heard(debate: Debate[Any]) -> frozenset[int]:
     """The turns that are read on the panel: all but the analysis, which was made before it met."""
-    return frozenset(turn.position for turn in debate.transcript if turn.kind != "analysis")
-
-
-def in_round(debate: Debate[Any], round: int) -> list[Turn]:
-    return [turn for turn in debate.transcript if turn.round == round]
+    analysed = {turn.position for turn in debate.in_round(None) if turn.kind == "analysis"}
+    return frozenset(range(len(debate.transcript))) - analysed
 
 
 def spoken(turn: Turn) -> bool:
@@ -124,12 +121,12 @@ def spoken(turn: Turn) -> bool:
 
 def seconds_left(debate: Debate[Any], round: int) -> float:
     """What is left of a round's time; a person's time is not counted."""
-    return float(debate.settings.round_timeout_seconds - span_seconds(in_round(debate, round)))
+    return float(debate.settings.round_timeout_seconds - span_seconds(debate.in_round(round)))
 
 
 def written(debate: Debate[Any], seat: str, round: int) -> int:
     """The tokens a debater has written in a round."""
-    return sum(turn.usage.output_tokens for turn in in_round(debate, round) if turn.seat == seat)
+    return sum(turn.usage.output_tokens for turn in debate.in_round(round) if turn.seat == seat)
 
 
 def facts(debate: Debate[Any], round: int) -> Facts:
@@ -137,7 +134,7 @@ def facts(debate: Debate[Any], round: int) -> Facts:
     before = _speeches(debate, round - 1)
     earlier = tuple(text for number in range(1, round) for text in _speeches(debate, number).values())
     sources = tuple(debate.settings.sources)
-    late = [turn.seat for turn in in_round(debate, round) if "late" in turn.marks]
+    late = [turn.seat for turn in debate.in_round(round) if "late" in turn.marks]
     return Facts(
         {seat: _repetition(text, before[seat]) for seat, text in now.items() if seat in before},
         {seat: _novelty(text, earlier, debate.topic) for seat, text in now.items()} if round > 1 else {},
@@ -169,7 +166,7 @@ def verdict(debate: Debate[Any], round: int) -> tuple[str | None, str]:
     """Why the rounds should end after this one, if they should; and what is to be said about the moderator's claim."""
     if _stale(debate, round):
         return "repetition", "nobody has said anything new for two rounds"
-    turn = next((turn for turn in in_round(debate, round) if turn.kind == "evaluation"), None)
+    turn = next((turn for turn in debate.in_round(round) if turn.kind == "evaluation"), None)
     evaluation = Evaluation.model_validate(turn.data) if turn else Evaluation.fallback()
     if evaluation.decision != "conclude":
         return None, ""
@@ -207,7 +204,7 @@ def _said(debate: Debate[Any], seat: str, quote: str) -> bool:
 def _speeches(debate: Debate[Any], round: int) -> dict[str, str]:
     """What each debater said in a round, opening and rebuttal together."""
     said: dict[str, list[str]] = {}
-    for turn in in_round(debate, round):
+    for turn in debate.in_round(round):
         if spoken(turn):
             said.setdefault(turn.seat, []).append(turn.content)
     return {seat: "\n".join(texts) for seat, texts in said.items()}

@@ -25,7 +25,6 @@ from moot.formats.panel.assessment import (
     cast,
     facts,
     heard,
-    in_round,
     muted,
     names,
     notes,
@@ -167,7 +166,7 @@ def _speech(
         kind,
         round,
         answer=Rebuttal if kind == "rebuttal" else None,
-        aliases=names(debate),
+        aliases=names(debate, casting),
         variables={
             **_known(debate, casting),
             "perspective": casting.perspectives[seat],
@@ -201,7 +200,7 @@ def _moderate(
         kind,
         round,
         answer=answer,
-        aliases=names(debate),
+        aliases=names(debate, casting),
         variables=shown,
         max_tokens=CAPS[kind],
         visible=heard(debate),
@@ -216,7 +215,7 @@ def _passages(
     """What the library finds for each debater in sources that are too long to be read by everyone as a whole."""
     if _sources_are_short(debate.settings):
         return {}
-    summary = next(turn.content for turn in in_round(debate, round) if turn.kind == "summary")
+    summary = next(turn.content for turn in debate.in_round(round) if turn.kind == "summary")
     queries = {
         seat: f"{debate.topic} {perspective.name}: {', '.join(perspective.priorities)}. {summary}"
         for seat, perspective in casting.perspectives.items()
@@ -228,7 +227,7 @@ def _passages(
 
 
 def _checkpoint(debate: Debate[PanelSettings], round: int) -> Steps:
-    evaluation = [turn for turn in in_round(debate, round) if turn.kind == "evaluation"][-1]
+    evaluation = [turn for turn in debate.in_round(round) if turn.kind == "evaluation"][-1]
     facts_line = _told(debate, round)
     text = "\n".join([evaluation.content, *facts_line])
     question = Question(text, ("continue", "guide", "end"), debate.settings.checkpoint_timeout_seconds)
@@ -282,7 +281,7 @@ def _sources_are_short(settings: PanelSettings) -> bool:
 
 def _clarification(debate: Debate[PanelSettings], round: int) -> str:
     """What the moderator wanted to have clarified after a round."""
-    for turn in in_round(debate, round):
+    for turn in debate.in_round(round):
         if turn.kind == "evaluation":
             evaluation = Evaluation.model_validate(turn.data)
             return evaluation.clarification if evaluation.decision == "clarify" else ""

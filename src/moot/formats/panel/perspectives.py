@@ -192,6 +192,7 @@ def _axes(text: str) -> frozenset[str]:
     return frozenset(axis for axis, names in _file().axes.items() if any(_stems(name) in stems for name in names))
 
 
+@lru_cache(maxsize=256)
 def _stems(text: str) -> str:
     """The words without their endings, with a space around each."""
     return f" {' '.join(map(_stem, words(text).split()))} "
