@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from moot.core.debate import NO_USAGE, Outcome, Point, Record, Turn, Usage
+from moot.core.debate import NO_USAGE, Outcome, Point, Record, Status, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
 from moot.core.format import AnyFormat
 from moot.core.replay import turn_events
@@ -109,6 +109,11 @@ class Reading:
     @property
     def status_text(self) -> str:
         return STATUS_TEXTS[self.record.status]
+
+    @property
+    def live(self) -> bool:
+        """Whether somebody speaks now, or will without anybody's doing."""
+        return self.record.status in (Status.QUEUED, Status.RUNNING, Status.STOPPING)
 
     @property
     def reason(self) -> str:

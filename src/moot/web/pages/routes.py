@@ -32,14 +32,15 @@ from moot.core.trace import iso
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.formats.panel.format import perspectives_of
 from moot.llm.addresses import refuse_addresses
-from moot.reading.words import STATUS_TEXTS
+from moot.reading.words import STATUS_TEXTS, notice_text, title_of
 from moot.text.plain import printable
 from moot.web import api
 from moot.web.api import Server
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, Option, form, settings
+from moot.web.pages.markdown import speech
 from moot.web.pages.turns import ACTIONS
-from moot.web.pages.views import DebatePage, cost_text, debate_page, list_row
+from moot.web.pages.views import DebatePage, cell_text, cost_text, debate_page, list_row
 from moot.web.schemas import Reply, cursor, place
 
 if TYPE_CHECKING:
@@ -258,7 +259,8 @@ def _templates() -> Environment:
     )
     templates.filters["clock"] = lambda at: datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
     templates.filters["drawing"] = Markup  # our own drawings, whose text is escaped
-    templates.globals.update(version=version("moot"), here="")
+    templates.filters |= {"speech": speech, "cell": cell_text, "who": title_of, "notice_text": notice_text}
+    templates.globals.update(version=version("moot"), here="", actions=ACTIONS)
     return templates
 
 
@@ -275,8 +277,8 @@ def _shown(pages: Pages, do: Handler) -> Handler:
 
 
 def _about(view: DebatePage) -> dict[str, Any]:
-    folded = view.outcome is not None and view.outcome.document is not None
-    return {"view": view, "created": iso(view.record.created_at), "folded": folded, "typed": "", "fault": ""}
+    about = {"view": view, "debate": view.debate, "folded": view.document is not None}
+    return about | {"created": iso(view.debate.record.created_at), "typed": "", "fault": ""}
 
 
 def _status(error: MootError) -> HTTPStatus:

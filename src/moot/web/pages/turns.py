@@ -13,7 +13,7 @@ from moot.core.debate import Action, Turn
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
 from moot.reading.debate import Reading
-from moot.reading.words import is_speech, reason_text, short_model, title_of
+from moot.reading.words import is_speech, reason_text, title_of
 from moot.web.pages.markdown import speech
 
 COLOURS = 6
@@ -30,19 +30,12 @@ ACTIONS: Mapping[Action, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TurnCard:
-    position: int
-    title: str
+    event: TurnFinished
     colour: int
-    kind: str
     spoken: bool
     """Whether it is shown as a speech; others are a line between two."""
     html: Markup
     line: str
-    notes: tuple[str, ...]
-    marks: tuple[str, ...]
-    model: str
-    tokens: int
-    seconds: float
     chair: bool
     """Whether it is by somebody who leads or judges, and does not argue."""
     beside: bool
@@ -57,33 +50,18 @@ class Cards(NamedTuple):
 
 
 def cards(reading: Reading) -> Iterator[Cards]:
-    by_position = {card.position: card for card in _cards(reading)}
+    colours, chairs = colours_of(reading.format), chairs_of(reading.format)
+    beside = {one.position for one in reading.turns for other in reading.turns if _overlap(one, other)}
+
+    def card(event: TurnFinished) -> TurnCard:
+        html = speech(event.content)
+        spoken = is_speech(reading.format, event) and bool(event.content or event.marks)
+        line = in_a_line(html.striptags()) if spoken else _aside(event)
+        colour, chair = colours.get(event.seat, 0), event.seat in chairs
+        return TurnCard(event, colour, spoken, html, line, chair, event.position in beside)
+
     for title, events in reading.sections:
-        yield Cards(title, tuple(by_position[event.position] for event in events))
-
-
-def _cards(reading: Reading) -> Iterator[TurnCard]:
-    format, turns = reading.format, reading.turns
-    colours, chairs = colours_of(format), chairs_of(format)
-    for event, turn in zip(reading.events, turns, strict=True):
-        html = speech(turn.content)
-        spoken = is_speech(format, event) and bool(event.content or event.marks)
-        yield TurnCard(
-            position=turn.position,
-            title=title_of(event),
-            colour=colours.get(turn.seat, 0),
-            kind=turn.kind,
-            spoken=spoken,
-            html=html,
-            line=in_a_line(html.striptags()) if spoken else _aside(event),
-            notes=event.notes,
-            marks=turn.marks,
-            model=short_model(turn.model or ""),
-            tokens=turn.usage.output_tokens,
-            seconds=turn.duration_ms / 1000,
-            chair=turn.seat in chairs,
-            beside=any(_overlap(turn, other) for other in turns),
-        )
+        yield Cards(title, tuple(map(card, events)))
 
 
 def _aside(event: TurnFinished) -> str:

@@ -8,23 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from moot.core.debate import Action, Bar, Cell, Outcome, Record, Status, Usage, span_seconds
-from moot.core.events import Waiting
+from moot.core.debate import Bar, Cell, Status, Usage, span_seconds
 from moot.reading import words
 from moot.reading.debate import Reading, usage_of
 from moot.web.pages.markdown import Document, document, speech
-from moot.web.pages.turns import ACTIONS, Cards, cards, colours_of, in_a_line
+from moot.web.pages.turns import Cards, cards, colours_of, in_a_line
 
 if TYPE_CHECKING:
     from moot.web.charts import Chart
-
-LIVE = {Status.QUEUED, Status.RUNNING, Status.STOPPING}
-GOING_ON = {*LIVE, Status.WAITING, Status.CREATED}
-Row: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +44,6 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What a person is asked, and until when."""
-
-    html: Markup
-    actions: tuple[tuple[Action, str], ...]
-    position: int
-    deadline: float | None
-    """Seconds since 1970."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeView:
-    headline: str
-    table: tuple[Row, ...]
-    summary: Markup | None
-    document: Document | None
-    caveats: tuple[str, ...]
-    has_issue: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DebatePage:
     """A debate's reading, and beside it what is rendered or drawn for its page."""
 
@@ -78,27 +52,12 @@ class DebatePage:
     seats: tuple[SeatRow, ...]
     meters: tuple[Meter, ...]
     sections: tuple[Cards, ...]
-    ask: Ask | None
-    outcome: OutcomeView | None
+    deadline: float | None
+    """When its question is not waited for any more, in seconds since 1970."""
+    document: Document | None
+    summary: Markup | None
+    """Of the outcome, where it has no document."""
     charts: tuple[Chart, ...]
-    notices: tuple[str, ...]
-    """What became of each, in a line."""
-
-    @property
-    def record(self) -> Record:
-        return self.debate.record
-
-    @property
-    def status(self) -> Status:
-        return self.record.status
-
-    @property
-    def live(self) -> bool:
-        return self.status in LIVE
-
-    @property
-    def going_on(self) -> bool:
-        return self.status in GOING_ON
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +78,17 @@ class ListRow:
 
 
 def debate_page(reading: Reading) -> DebatePage:
+    outcome, text = reading.outcome, reading.document
     return DebatePage(
         debate=reading,
         status_text=reading.status_text,
         seats=tuple(_seats(reading)),
         meters=tuple(_meters(reading)),
         sections=tuple(cards(reading)),
-        ask=_ask(reading.question, reading) if reading.question else None,
-        outcome=_outcome_view(reading.outcome, reading) if reading.outcome else None,
+        deadline=_deadline(reading),
+        document=document(text, outcome.headline()) if outcome and text else None,
+        summary=speech(outcome.summary) if outcome and not text else None,
         charts=_charts(reading),
-        notices=tuple(map(words.notice_text, reading.stored.notices)),
     )
 
 
@@ -140,7 +100,7 @@ def list_row(reading: Reading, now: float) -> ListRow:
         record.format,
         record.status,
         reading.status_text,
-        record.status in LIVE,
+        reading.live,
         in_a_line(reading.headline or record.error or ""),
         cost_text(reading.usage),
         datetime.fromtimestamp(record.created_at, UTC).isoformat(timespec="seconds"),
@@ -198,29 +158,12 @@ def _of(value: str, most: str | None) -> str:
     return f"{value} of {most}" if most else value
 
 
-def _ask(asked: Waiting, reading: Reading) -> Ask:
-    limit = asked.timeout_seconds if reading.turns else None
-    return Ask(
-        speech(asked.question),
-        tuple((action, ACTIONS[action]) for action in asked.actions),
-        asked.position,
-        asked.at.timestamp() + limit if limit else None,
-    )
+def _deadline(reading: Reading) -> float | None:
+    asked = reading.question
+    return asked.at.timestamp() + asked.timeout_seconds if asked and asked.timeout_seconds and reading.turns else None
 
 
-def _outcome_view(outcome: Outcome, reading: Reading) -> OutcomeView:
-    text = reading.document
-    return OutcomeView(
-        outcome.headline(),
-        tuple(tuple(map(_cell, row)) for row in outcome.table()),
-        None if text else speech(outcome.summary),
-        document(text, outcome.headline()) if text else None,
-        tuple(outcome.caveats),
-        outcome.issue(reading.record) is not None,
-    )
-
-
-def _cell(cell: Cell) -> str:
+def cell_text(cell: Cell) -> str:
     return f"{cell.value:.1f}" if isinstance(cell, Bar) else cell
 
 
