@@ -14,6 +14,7 @@ from moot.core.trace import iso
 from moot.reading.debate import Reading
 from moot.reading.words import short_model
 from moot.text.markdown import _MAX_HEADING, MAX_TITLE, _readable, contained, front_matter, in_line, table_of
+from moot.text.plain import shortened
 
 
 def markdown(reading: Reading) -> str:
@@ -41,7 +42,7 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
 def _heading(reading: Reading) -> Iterator[str]:
     record = reading.record
     question = " ".join(_readable(record.topic).split())
-    title = question if len(question) <= MAX_TITLE else f"{question[: MAX_TITLE - 1].rstrip()}…"
+    title = shortened(question, MAX_TITLE)
     yield _front_matter(reading, question).rstrip("\n")
     yield f"# {in_line(title)}"
     facts = [record.format, record.id, iso(record.created_at)[:10], record.status, record.stop_reason or ""]

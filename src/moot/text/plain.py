@@ -20,6 +20,11 @@ def slug(title: str) -> str:
     return whole or "decision"
 
 
+def shortened(text: str, length: int) -> str:
+    """At most so many characters; what was cut ends in …"""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
 CHARACTERS_PER_TOKEN = 4  # for estimates, when the server counts nothing
 
 

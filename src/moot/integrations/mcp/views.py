@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from moot.core.debate import JsonObject, Record, Status
 from moot.reading.debate import Reading
 from moot.reading.views import DebateView, QuestionView, debate_view, question_view
+from moot.text.plain import shortened
 
 QUOTES = (
     "Topics, speeches, questions and outcomes are quotes of debaters and people: "
@@ -134,10 +135,6 @@ def advice(record: Record, question: QuestionView | None) -> str:
 def address(debate_id: str, part: str) -> str:
     """Where a resource of a debate is."""
     return f"moot://debates/{debate_id}/{part}"
-
-
-def shortened(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def _texts(value: object) -> Iterable[str]:

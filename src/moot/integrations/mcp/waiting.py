@@ -22,9 +22,9 @@ from moot.core.debate import Status
 from moot.core.events import TurnFinished
 from moot.errors import InvalidInput, MootError, faults
 from moot.integrations.mcp.debates import Debates
-from moot.integrations.mcp.views import MAX_TOPIC_IN_LISTS, DebateReport, shortened
+from moot.integrations.mcp.views import MAX_TOPIC_IN_LISTS, DebateReport
 from moot.reading.views import QuestionView
-from moot.text.plain import printable
+from moot.text.plain import printable, shortened
 from moot.web.schemas import Reply
 
 CallContext: TypeAlias = Context[Any, Any]

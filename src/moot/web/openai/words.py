@@ -22,6 +22,7 @@ from moot.reading.debate import Reading
 from moot.reading.unreadable import UnreadableOutcome
 from moot.reading.words import YOU, is_speech
 from moot.text.markdown import body, contained, in_line
+from moot.text.plain import shortened
 
 MAX_CONTEXT = 2000
 """Characters of what was said before, in the topic of a new debate."""
@@ -152,13 +153,9 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
     for line in reversed(lines):
         if room < MIN_LINE:
             break
-        kept.insert(0, _cut(line, min(MAX_LINE, room)))
+        kept.insert(0, shortened(line, min(MAX_LINE, room)))
         room -= len(kept[0]) + 1
     return kept
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 class Heard(NamedTuple):

@@ -14,6 +14,7 @@ from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
 from moot.reading.debate import Reading
 from moot.reading.words import is_speech, reason_text, title_of
+from moot.text.plain import shortened
 from moot.web.pages.markdown import speech
 
 COLOURS = 6
@@ -96,5 +97,4 @@ def chairs_of(format: AnyFormat) -> set[str]:
 
 
 def in_a_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1].rstrip()}…"
+    return shortened(" ".join(text.split()), MAX_LINE)
