@@ -71,7 +71,8 @@ async def serve(readers: int, seconds: float) -> None:
     app, hub = scripted_app(ScriptedModel([])), Hub()
     record = await app.create("duel", "Cats?")
     with listening("127.0.0.1", 0) as listener:
-        server = Uvicorn(build_app(app, EmbeddedQueue(app.runner, hub.emit), hub), hub.close)
+        app.queue = EmbeddedQueue(app.runner, hub.emit)
+        server = Uvicorn(build_app(app, hub), hub.close)
         started = asyncio.Event()
         server.ready = started.set
         running = asyncio.create_task(server.serve([listener]))

@@ -191,7 +191,8 @@ async def main(folder: Path) -> None:
         settings = AppSettings(database_url=f"sqlite:///{data}/moot.db", model=model, prices=price, grace_seconds=0)
         async with build(settings, {}, {"scripted": ScriptedModel(reply, pace=pace)}) as app:
             hub = Hub()
-            web = build_app(app, EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped), hub)
+            app.queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
+            web = build_app(app, hub)
             server = Uvicorn(web, hub.close)
             serving = asyncio.create_task(server.serve([listener]))
             async with async_playwright() as playwright:

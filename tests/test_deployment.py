@@ -153,7 +153,7 @@ async def test_a_dump_of_postgres_brings_back_the_debates_and_the_queue(postgres
     url, other = postgres.migrated_database(), postgres.empty_database()
     app = scripted_app(ScriptedModel(sensible), await open_postgres(url))
     done = await app.load(await finished(app))
-    queued = await app.create("duel", "Dogs?", DUEL, queued=True)
+    queued = await app.create("duel", "Dogs?", DUEL, start=True)
     dump, restore = re.findall(r"^pg_(?:dump|restore) .*$", PAGE, re.MULTILINE)
     await asyncio.to_thread(postgres_tool, dump, MOOT_DATABASE_URL=url)
     await app.close()
@@ -211,7 +211,7 @@ async def test_what_the_queue_has_noted_can_be_removed_as_the_page_says(postgres
     (statement,) = re.findall(r"^DELETE FROM .*$", PAGE, re.MULTILINE)
     store = await open_postgres(postgres_url)
     app = scripted_app(ScriptedModel(sensible), store)
-    await app.create("duel", "Cats?", DUEL, queued=True)
+    await app.create("duel", "Cats?", DUEL, start=True)
     assert isinstance(store.database, Server)
     pool = store.database.pool
     assert await pool.execute(statement) == "DELETE 0"

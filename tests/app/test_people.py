@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from moot.app import App
+from moot.app.app import Replied
 from moot.core.debate import Action, HumanReply, Question, Status, Step, Turn
 from moot.core.engine import RunResult
 from moot.core.events import Event, LimitReached, TurnFinished, Waiting
@@ -67,7 +68,7 @@ class Asking:
         return await self.app.run(self.id, ignore)
 
     async def reply(self, action: Action, text: str = "") -> HumanReply | None:
-        return await self.app.reply(self.id, action, text)
+        return (await self.app.reply(self.id, action, text)).words
 
     async def turns(self) -> tuple[Turn, ...]:
         return (await self.app.load(self.id)).turns
@@ -233,14 +234,14 @@ async def test_an_answer_that_comes_before_the_run_has_ended_its_step_is_taken_a
     model = ScriptedModel(Panelists())
     app = scripted_app(model)
     record = await app.create("panel", TOPIC, {"max_rounds": 2})
-    answering: list[asyncio.Task[HumanReply | None]] = []
+    answering: list[asyncio.Task[Replied]] = []
 
     def sink(event: Event) -> None:
         if isinstance(event, TurnFinished) and event.kind == "evaluation" and event.round == 1:
             answering.append(asyncio.create_task(app.reply(record.id, "guide", WORDS)))
 
     assert await app.run(record.id, sink) == RunResult(Status.WAITING, due_in=1800.0)
-    (said,) = await asyncio.gather(*answering)
+    ((_, said),) = await asyncio.gather(*answering)
     assert said is not None
     assert said.position == CHECKPOINT
     assert hears(model) == [False] * 7 + [True] * 7
@@ -404,7 +405,7 @@ async def test_a_remark_through_the_app_is_kept_at_once_and_heard_from_the_next_
     record = await app.create("duel", "Cats?", TWO)
     running = asyncio.create_task(app.run(record.id, ignore))
     await speaking.wait()
-    said = await app.reply(record.id, "guide", WORDS)
+    said = (await app.reply(record.id, "guide", WORDS)).words
     assert said is not None
     assert await app.store.said(record.id) == (HumanReply("guide", WORDS, None, said.at),)
     with pytest.raises(WrongStatus) as caught:
@@ -418,7 +419,7 @@ async def test_a_remark_through_the_app_is_kept_at_once_and_heard_from_the_next_
 async def test_end_without_a_question_concludes() -> None:
     app = scripted_app(ScriptedModel(sensible))
     record = await app.create("duel", "Cats?")
-    assert await app.reply(record.id, "end") is None
+    assert (await app.reply(record.id, "end")).words is None
     assert (await app.run(record.id, ignore)).stop_reason == "concluded"
 
 

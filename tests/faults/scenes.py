@@ -135,7 +135,7 @@ def told(turns: Iterable[Turn]) -> list[Turn]:
 
 
 async def create(app: App, scene: Scene, topic: str = TOPIC) -> str:
-    return (await app.create(scene.format, topic, scene.settings, queued=True)).id
+    return (await app.create(scene.format, topic, scene.settings, start=True)).id
 
 
 async def finished(app: App, debate_id: str) -> bool:

@@ -128,10 +128,10 @@ class Live(NamedTuple):
 @asynccontextmanager
 async def serving(app: App, who: Access | None = None) -> AsyncIterator[Live]:
     """A server in this loop; debates in progress are interrupted when the block ends."""
-    queue = EmbeddedQueue(app.runner)
+    app.queue = queue = EmbeddedQueue(app.runner)
     await queue.start()
     with listening("127.0.0.1", 0) as listener:
-        server = Uvicorn(build_web(app, queue, who or Access()), lambda: None)
+        server = Uvicorn(build_web(app, who or Access()), lambda: None)
         started = asyncio.Event()
         server.ready = started.set
         running = asyncio.create_task(server.serve([listener]))
@@ -149,9 +149,9 @@ async def serving(app: App, who: Access | None = None) -> AsyncIterator[Live]:
 async def talking(app: App | None = None, person: Person | None = None, mode: str = "auto") -> AsyncIterator[Client]:
     """A client of a server in this process, with nothing between them."""
     app = app or panel_app()
-    queue = EmbeddedQueue(app.runner)
+    app.queue = queue = EmbeddedQueue(app.runner)
     try:
-        async with Client(build_server(app, queue), mode=mode, elicitation_callback=person) as client:
+        async with Client(build_server(app), mode=mode, elicitation_callback=person) as client:
             yield client
     finally:
         await queue.drain(0)

@@ -215,7 +215,7 @@ def made_up(parts: list[Part], folder: Path) -> dict[str, Any]:
         for part in parts:
             if part.seats:
                 yield from debate.ask_all(
-                    [Step(seat, "text", part.round, Form if part.form else None) for seat in part.seats]
+                    [Step(seat, "text", part.round, answer=Form if part.form else None) for seat in part.seats]
                 )
             else:
                 yield from debate.ask_person("answer", Question("And now?", ("answer",)), part.round)
@@ -357,7 +357,7 @@ async def test_a_debate_that_has_come_to_another_question_elsewhere_asks_that_on
     assert (await app.run(debate_id, ignore)).status is Status.WAITING
     asked = question(await graph.ainvoke(late, CONFIG))
     assert asked["actions"] == ["approve", "guide", "reject"]
-    assert (await human(app), len(model.requests)) == ([("conclude", "concluded")], 8)
+    assert (await human(app), len(model.requests)) == ([("guidance", "")], 8)
     assert (await graph.ainvoke(APPROVE, CONFIG))["outcome"]["approved"] is True
 
 

@@ -132,7 +132,7 @@ async def test_what_is_not_there_is_neither_queued_nor_followed(store: Store) ->
 
 async def test_what_was_queued_before_the_queue_began_is_run(store: Store) -> None:
     app = duel_app(store)
-    ids = [(await app.create("duel", "Cats?", {"max_rounds": 1}, queued=True)).id for _ in range(3)]
+    ids = [(await app.create("duel", "Cats?", {"max_rounds": 1}, start=True)).id for _ in range(3)]
     async with working(app) as queue:
         for debate_id in ids:
             await followed(queue, debate_id)

@@ -113,7 +113,7 @@ async def test_a_queue_without_room_of_its_own_runs_nothing_but_enqueues_and_fol
 
 
 async def create_watched(app: App, queue: Queue) -> str:
-    return (await app.create("duel", "Cats?", {"max_rounds": 1}, queued=True, watched=True)).id
+    return (await app.create("duel", "Cats?", {"max_rounds": 1}, start=True, watched=True)).id
 
 
 async def enqueue_watched(app: App, queue: Queue) -> str:
@@ -176,7 +176,7 @@ async def test_a_long_run_lets_others_go_first_after_its_share(store: SqlStore, 
 async def test_a_run_that_somebody_watches_or_that_keeps_nobody_waiting_goes_on(store: SqlStore, session: Any) -> None:
     gate = Gate()
     app = duel_app(store, gate, share_seconds=0.3, heartbeat_seconds=0.1)
-    watched = (await app.create("duel", "Cats?", {"max_rounds": 1}, queued=True, watched=True)).id
+    watched = (await app.create("duel", "Cats?", {"max_rounds": 1}, start=True, watched=True)).id
     async with working(app, at_once=1):
         await gate.reached()
         await share_is_over(session)
@@ -429,7 +429,7 @@ async def test_a_person_who_does_not_answer_in_time_is_noticed_though_no_process
 ) -> None:
     app = app_with(ScriptedModel(Panelists()), await open_again())
     settings = {"max_rounds": 1, "checkpoint_timeout_seconds": 0.1}
-    debate_id = (await app.create("panel", "Redis?", settings, queued=True)).id
+    debate_id = (await app.create("panel", "Redis?", settings, start=True)).id
     async with working(app) as queue:
         assert types(await followed(queue, debate_id))[-1] == "waiting"
     async with working(duel_app(await open_again())) as queue:

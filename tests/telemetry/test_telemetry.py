@@ -78,7 +78,7 @@ def faulty(*faults: ModelError, store: MemoryStore | None = None) -> App:
 
 
 async def played(app: App, format: str = "duel", **settings: Any) -> str:
-    made = await app.create(format, TOPIC, {**DUEL, **settings}, queued=True)
+    made = await app.create(format, TOPIC, {**DUEL, **settings}, start=True)
     await app.runner.run_queued(made.id, lambda event: None, max_retries=3)
     return made.id
 
@@ -202,7 +202,7 @@ async def test_a_run_that_failed_is_a_warning_that_tells_the_reason() -> None:
 
 async def test_a_run_that_another_takes_over_tells_of_the_one_that_was_lost() -> None:
     app = faulty()
-    made = await app.create("duel", TOPIC, DUEL, queued=True)
+    made = await app.create("duel", TOPIC, DUEL, start=True)
     await app.store.take(made.id, "process 9 on there (room)", 0.0)
     with logged() as lines:
         await app.runner.run_queued(made.id, lambda event: None)

@@ -141,7 +141,7 @@ def test_another_process_can_have_a_debate_concluded(server: ModelServer) -> Non
     assert (conclude.code, conclude.out) == (0, f"{debate_id} goes on to its closing after the step in progress\n")
     assert [turn["seat"] for turn in ran.turns] == ["debater_a", "debater_b", "debater_a", "human", "judge"]
     assert (ran.code, ran.events[-1]["stop_reason"]) == (0, "concluded")
-    assert run("conclude", debate_id).out == f"{debate_id} is finished: nothing to conclude\n"
+    assert run("conclude", debate_id).out == f"{debate_id} is finished; there is nothing to conclude\n"
 
 
 def test_a_pipe_gets_plain_text(server: ModelServer) -> None:

@@ -110,9 +110,9 @@ async def serving(
     """A server in this loop; it drains when the block ends, and gives the steps in progress no time."""
     app.settings.grace_seconds = 0
     hub = hub or Hub()
-    queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
+    app.queue = queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
     with listening("127.0.0.1", 0) as listener:
-        server = Uvicorn(build_app(app, queue, hub, who), hub.close)
+        server = Uvicorn(build_app(app, hub, who), hub.close)
         started = asyncio.Event()
         server.ready = started.set
         running = asyncio.create_task(server.serve([listener]))

@@ -12,10 +12,9 @@ from theatre import Baton
 
 from moot.app import App, build
 from moot.core.events import Event
-from moot.runs.choice import open_queue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
-from moot.web.server import queue_for
+from moot.web.server import open_hub
 from moot.web.stream.follower import Mirrors
 from moot.web.stream.hub import Hub
 from stage import sensible
@@ -54,31 +53,27 @@ async def read(hub: Hub, app: App, debate_id: str, enough: Callable[[str], bool]
 async def test_the_turns_of_a_debate_that_another_process_runs_reach_the_readers_here(url: str) -> None:
     async with opened(url) as there, opened(url) as here:
         hub = Hub()
-        queue = queue_for(here, hub, 0 if url.startswith("postgres") else 1)
-        await queue.start()
-        record = await there.create("duel", "Cats?", {"max_rounds": 1})
-        reading = asyncio.create_task(read(hub, here, record.id, lambda text: "event: debate_finished" in text))
-        await there.run(record.id, lambda event: None)
-        assert (await reading).count("event: turn_finished") == 3
-        await queue.drain(0)
+        open_hub(here, hub, 0 if url.startswith("postgres") else 1)
+        async with here.working(grace_seconds=0):
+            record = await there.create("duel", "Cats?", {"max_rounds": 1})
+            reading = asyncio.create_task(read(hub, here, record.id, lambda text: "event: debate_finished" in text))
+            await there.run(record.id, lambda event: None)
+            assert (await reading).count("event: turn_finished") == 3
 
 
 async def test_words_reach_the_readers_of_another_process_while_they_are_spoken(postgres_url: str) -> None:
     baton = Baton()
     async with opened(postgres_url, baton) as there, opened(postgres_url) as here:
-        working, hub = open_queue(there.runner), Hub()
-        queue = queue_for(here, hub, 0)
-        await working.start()
-        await queue.start()
-        record = await there.create("duel", "Cats?", {"max_rounds": 1}, queued=True)
-        baton.let(4)
-        text = await read(hub, here, record.id, lambda text: "event: turn_chunk" in text)
-        assert "event: turn_finished" not in text
-        baton.let_all()
-        text = await read(hub, here, record.id, lambda text: "event: debate_finished" in text)
-        assert text.count("event: turn_finished") == 3
-        await queue.drain(0)
-        await working.drain(0)
+        hub = Hub()
+        open_hub(here, hub, 0)
+        async with there.working(grace_seconds=0), here.working(grace_seconds=0):
+            record = await there.create("duel", "Cats?", {"max_rounds": 1}, start=True)
+            baton.let(4)
+            text = await read(hub, here, record.id, lambda text: "event: turn_chunk" in text)
+            assert "event: turn_finished" not in text
+            baton.let_all()
+            text = await read(hub, here, record.id, lambda text: "event: debate_finished" in text)
+            assert text.count("event: turn_finished") == 3
 
 
 async def test_who_is_cut_off_for_a_moment_is_still_followed_and_then_nothing_is_kept() -> None:

@@ -41,7 +41,8 @@ def routes() -> Iterator[tuple[str, str]]:
     """Every method and path the server answers."""
     app = simple_app()
     hub = Hub()
-    web = build_app(app, EmbeddedQueue(app.runner, hub.emit), hub)
+    app.queue = EmbeddedQueue(app.runner, hub.emit)
+    web = build_app(app, hub)
     for path, methods in web.openapi()["paths"].items():
         for method in methods:
             yield method.upper(), path.replace("{debate_id}", "DEB-none")

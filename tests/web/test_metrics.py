@@ -145,14 +145,15 @@ async def shared(postgres_url: str) -> AsyncIterator[tuple[App, PostgresQueue]]:
     app = scripted_app(ScriptedModel(sensible), store)
     app.telemetry.metrics = Metrics()
     assert isinstance(store.database, Server)
-    yield app, PostgresQueue(app.runner, store.database)
+    app.queue = queue = PostgresQueue(app.runner, store.database)
+    yield app, queue
     await app.close()
 
 
 async def test_the_backlog_is_what_is_due_and_what_waits_for_its_time(shared: tuple[App, PostgresQueue]) -> None:
     app, queue = shared
     assert await queue.backlog() == Backlog(0, 0, 0.0)
-    made = [await app.create("duel", TOPIC, {}, queued=True) for _ in range(3)]
+    made = [await app.create("duel", TOPIC, {}, start=True) for _ in range(3)]
     database = app.store.database  # type: ignore[attr-defined]
     move = "UPDATE moot_pgqueuer SET execute_after = now() + make_interval(secs => $1) WHERE dedupe_key LIKE $2"
     await database.pool.execute(move, 600.0, f"run {made[0].id} %")
@@ -162,8 +163,8 @@ async def test_the_backlog_is_what_is_due_and_what_waits_for_its_time(shared: tu
 
 
 async def test_health_says_when_nobody_works_what_is_queued(shared: tuple[App, PostgresQueue]) -> None:
-    app, queue = shared
-    async with telling(app, queue, 0) as address, aiohttp.ClientSession() as session:
+    app, _ = shared
+    async with telling(app, 0) as address, aiohttp.ClientSession() as session:
 
         async def health() -> tuple[str, Load]:
             async with session.get(f"{address}/api/health") as answer:
@@ -172,16 +173,16 @@ async def test_health_says_when_nobody_works_what_is_queued(shared: tuple[App, P
                 return told["status"], Load(told["running"], told["queued"], told["workers"])
 
         assert await health() == ("ok", Load(0, 0, 0))
-        await app.create("duel", TOPIC, {}, queued=True)
+        await app.create("duel", TOPIC, {}, start=True)
         assert await health() == ("no workers", Load(0, 1, 0))
         await app.store.note_worker(Worker("w", "process 1 on elsewhere", 1))
         assert await health() == ("ok", Load(0, 1, 1))
 
 
 async def test_the_page_of_a_queued_debate_says_when_nobody_works(shared: tuple[App, PostgresQueue]) -> None:
-    app, queue = shared
-    web = build_app(app, queue, Hub())
-    made = await app.create("duel", TOPIC, {}, queued=True)
+    app, _ = shared
+    web = build_app(app, Hub())
+    made = await app.create("duel", TOPIC, {}, start=True)
     with listening("127.0.0.1", 0) as listener:
         server, started = Uvicorn(web, lambda: None), asyncio.Event()
         server.ready = started.set
@@ -200,10 +201,10 @@ async def test_the_page_of_a_queued_debate_says_when_nobody_works(shared: tuple[
 
 
 async def test_a_worker_tells_its_own_numbers_alone(shared: tuple[App, PostgresQueue]) -> None:
-    app, queue = shared
+    app, _ = shared
     made = await app.create("duel", TOPIC, {"max_rounds": 1})
     await app.run(made.id, lambda event: None)
-    async with telling(app, queue, 0) as address, aiohttp.ClientSession() as session:
+    async with telling(app, 0) as address, aiohttp.ClientSession() as session:
         async with session.get(f"{address}/metrics") as answer:
             names = {name for name, *_ in samples(await answer.text())}
         async with session.get(f"{address}/api/debates") as answer:
@@ -221,13 +222,13 @@ async def test_a_worker_tells_its_own_numbers_alone(shared: tuple[App, PostgresQ
 async def test_beyond_this_machine_a_worker_wants_the_token_but_for_its_health(
     shared: tuple[App, PostgresQueue],
 ) -> None:
-    app, queue = shared
+    app, _ = shared
     app.settings.metrics_host = "0.0.0.0"
     with pytest.raises(InvalidInput, match=r"^listening on 0\.0\.0\.0 lets others in: set MOOT_TOKEN"):
-        async with telling(app, queue, 0):
+        async with telling(app, 0):
             pass
     app.settings.token = type(app.settings).model_validate({"token": TOKEN}).token
-    async with telling(app, queue, 0) as address, aiohttp.ClientSession() as session:
+    async with telling(app, 0) as address, aiohttp.ClientSession() as session:
         for path, headers, status in (
             ("/metrics", {}, 401),
             ("/metrics", {"Authorization": f"Bearer {TOKEN}"}, 200),
@@ -242,7 +243,7 @@ async def test_what_the_queue_noted_a_week_ago_is_forgotten_when_a_worker_starts
     app = scripted_app(ScriptedModel(sensible), store)
     assert isinstance(store.database, Server)
     for _ in range(2):
-        await app.create("duel", TOPIC, {}, queued=True)
+        await app.create("duel", TOPIC, {}, start=True)
     pool = store.database.pool
     await pool.execute(
         "UPDATE moot_pgqueuer_log SET created = now() - interval '8 days' WHERE job_id = "
@@ -261,7 +262,7 @@ async def test_a_worker_that_frees_what_a_dead_one_held_counts_as_a_takeover(pos
     store = await open_postgres(postgres_url)
     app = scripted_app(ScriptedModel(sensible), store)
     assert isinstance(store.database, Server)
-    made = await app.create("duel", TOPIC, {"max_rounds": 1}, queued=True)
+    made = await app.create("duel", TOPIC, {"max_rounds": 1}, start=True)
     dead = await asyncio.create_subprocess_exec("true")
     await dead.wait()
     await store.take(made.id, this_process().replace(str(os.getpid()), str(dead.pid)), 600.0)

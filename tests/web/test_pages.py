@@ -42,8 +42,8 @@ class House:
         self.app: App = scripted_app(ScriptedModel(replies, faults=faults), **options)
         self.hub = hub = Hub()
         self.changed = asyncio.Event()
-        self.queue = EmbeddedQueue(self.app.runner, self._hear, hub.tell_stopped)
-        self.web = build_app(self.app, self.queue, hub)
+        self.app.queue = self.queue = EmbeddedQueue(self.app.runner, self._hear, hub.tell_stopped)
+        self.web = build_app(self.app, hub)
         self.reader = Reader(self.web)
 
     def _hear(self, event: Event) -> None:
@@ -60,8 +60,7 @@ class House:
 
     async def played(self, format: str, topic: str, **settings: Any) -> str:
         """A debate that has ended, or waits."""
-        record = await self.app.create(format, topic, settings, queued=True)
-        await self.queue.enqueue(record.id)
+        record = await self.app.create(format, topic, settings, start=True)
         await self.until(record.id, Status.FINISHED, Status.WAITING, Status.FAILED)
         return record.id
 

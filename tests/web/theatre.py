@@ -88,8 +88,7 @@ class Theatre:
 
     def create(self, format: str, topic: str, **settings: Any) -> str:
         """A debate that runs."""
-        record: Record = self.do(lambda app: app.create(format, topic, settings, queued=True))
-        self.do(lambda app: self._queue.enqueue(record.id))
+        record: Record = self.do(lambda app: app.create(format, topic, settings, start=True))
         return record.id
 
     def until(self, debate_id: str, status: Status) -> None:
@@ -119,7 +118,8 @@ class Theatre:
                 self._hub = Hub()
                 self._changed = asyncio.Event()
                 self._app, self._queue = app, EmbeddedQueue(app.runner, self._hear, self._hub.tell_stopped)
-                web = build_app(app, self._queue, self._hub)
+                app.queue = self._queue
+                web = build_app(app, self._hub)
                 self._server = Uvicorn(web, self._hub.close)
                 self._server.ready = ready
                 await self._server.serve([listener])

@@ -7,11 +7,11 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import orjson
 from pydantic import JsonValue, ValidationError
@@ -51,15 +51,14 @@ from moot.reading.debate import Reading
 from moot.reading.unreadable import UNREADABLE, UnreadableOutcome, format_of
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
+from moot.runs.choice import open_queue, shared_server
+from moot.runs.follow import follow
+from moot.runs.queue import Backlog, Load, Queue
 from moot.runs.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder
-from moot.store.operations import answered
 from moot.store.store import Cursor, Store
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +67,13 @@ MAX_TOPIC = 4000
 MAX_WORDS = 2000
 MAX_STATS = 10_000
 PAGE = 100
+
+
+class Replied(NamedTuple):
+    """A debate that has heard somebody, and their words as they are kept; `end` keeps none."""
+
+    record: Record
+    words: HumanReply | None
 
 
 class App:
@@ -97,7 +103,29 @@ class App:
             None if settings.retrieval.embedder == "wordllama" else self._ollama_embedder,
         )
         self.runner = Runner(settings, store, formats, self._players, self.telemetry)
+        self.queue: Queue | None = None
+        """What runs debates in the background; without one a debate runs only while `run` does."""
         self._default_model: Choice | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes work on the same database: it is a Postgres."""
+        return shared_server(self.runner) is not None
+
+    @asynccontextmanager
+    async def working(self, concurrency: int | None = None, grace_seconds: float | None = None) -> AsyncIterator[Queue]:
+        """Run debates in the background for as long as the block lasts, first those left unfinished.
+
+        With a concurrency of 0 they are left to the workers on the Postgres. A queue set before is used as it is.
+        """
+        most = self.settings.max_running if concurrency is None else concurrency
+        self.queue = self.queue or open_queue(self.runner, most)
+        await self.queue.start()
+        try:
+            yield self.queue
+        finally:
+            queue, self.queue = self.queue, None
+            await queue.drain(self.settings.grace_seconds if grace_seconds is None else grace_seconds)
 
     async def create(
         self,
@@ -105,23 +133,24 @@ class App:
         topic: str,
         settings: Mapping[str, JsonValue] | None = None,
         *,
-        queued: bool = False,
+        start: bool = False,
         key: str | None = None,
         watched: bool = False,
     ) -> Record:
         """Store a new debate with an empty transcript; its seats keep the models chosen now.
 
-        Repeated under the same `key` it is the debate that was created first. What somebody watches goes first.
+        Repeated under the same `key` it is the debate that was created first, as it is by now. With `start` it runs in
+        the background; what somebody watches goes first.
         """
         record = await self._draft(format, topic, settings or {})
         for seat in record.seats.values():
             self.models.check(seat.model)
-        if queued:
+        if start:
             record = replace(record, status=Status.QUEUED)
         made = await self.store.create(record, key, watched=watched)
         if (made.format, made.topic, made.settings) != (record.format, record.topic, record.settings):
             raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")
-        return made
+        return await self._go_on(made) if start and made.status is Status.QUEUED else made
 
     async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
         """What such a debate would cost, at most and typically; calls no model."""
@@ -191,23 +220,71 @@ class App:
         await self.store.delete(debate_id)
 
     async def restore(self, debate_id: str) -> Record:
-        return await self.store.restore(debate_id)
+        record = await self.store.restore(debate_id)
+        if self.queue:
+            await self.queue.look_after(debate_id)
+        return record
+
+    async def resume(self, debate_id: str) -> Record:
+        """Have a debate run in the background: a new one, or one that has stopped or failed."""
+        if self.queue is None:
+            raise InvalidInput("nothing runs debates in the background here: use `app.working()`, or `app.run(ID)`")
+        return await self.queue.enqueue(debate_id)
+
+    def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
+        """What happened in a debate after an event's id, then what happens, wherever it runs.
+
+        Ends after the terminal event; a question is one unless it is to be waited through. Raises NotFound.
+        """
+        if self.queue:
+            return self.queue.follow(debate_id, after, through_waits)
+        return follow(self.store, self.formats, debate_id, asyncio.Queue(), after, through_waits)
 
     async def stop(self, debate_id: str) -> Record:
         """Let the step in progress end, then nothing more."""
-        return await self.store.ask_to_stop(debate_id)
+        record = await self.store.ask_to_stop(debate_id)
+        if record.status in (Status.FINISHED, Status.FAILED):
+            raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to stop")
+        return record
 
     async def conclude(self, debate_id: str) -> Record:
-        """Let the step in progress end, then the closing steps."""
-        return await self.store.ask_to_conclude(debate_id)
+        """Let the step in progress end, then the closing steps; a debate that takes `end` for an answer gets that."""
+        stored = await self.load(debate_id)
+        record, question = stored.record, self.reading(stored).question
+        if record.status in (Status.FINISHED, Status.CREATED):
+            raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to conclude")
+        if question and "end" in question.actions:
+            return (await self.reply(debate_id, "end")).record
+        return await self._go_on(await self.store.ask_to_conclude(debate_id))
 
-    async def reply(
-        self, debate_id: str, action: Action, text: str = "", position: int | None = None
-    ) -> HumanReply | None:
-        """A person's words: the answer to what a debate asks, or guidance at any time; `end` concludes.
+    async def reply(self, debate_id: str, action: Action, text: str = "", position: int | None = None) -> Replied:
+        """A person's words: the answer to what a debate asks, which then goes on, or guidance at any time.
 
-        With a `position` they answer the question asked there and are heard as nothing else.
+        `end` concludes. With a `position` they answer the question asked there and are heard as nothing else.
         """
+        said = await self._say(debate_id, action, text, position)
+        record = (await self.load(debate_id)).record
+        heard_later = said is not None and said.position is None
+        return Replied(record if heard_later else await self._go_on(record), said)
+
+    async def load_of_queue(self) -> Load:
+        """How much there is to do in the background, and how many processes are there to do it."""
+        return await self.queue.load() if self.queue else Load(0, 0, 0)
+
+    async def backlog(self) -> Backlog:
+        return await self.queue.backlog() if self.queue else Backlog(0)
+
+    async def _go_on(self, record: Record) -> Record:
+        """Run a debate that nothing holds up any more; one that runs, or still waits, is left as it is."""
+        held_up = record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED, Status.FAILED)
+        if self.queue is None or held_up:
+            return record
+        try:
+            return await self.queue.enqueue(record.id)
+        except WrongStatus:
+            return record
+
+    async def _say(self, debate_id: str, action: Action, text: str, position: int | None) -> HumanReply | None:
         record, turns, *_ = await self.load(debate_id)
         if position not in (None, len(turns)):
             raise WrongStatus(f"{debate_id} does not ask at position {position}, but is at {len(turns)}; read on")
@@ -215,8 +292,6 @@ class App:
         if record.status is Status.FINISHED:
             raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
         steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
-        if position not in (None, len(turns)):
-            raise answered(debate_id)
         if question := next((step.question for step in steps if step.question), None):
             if action not in question.actions:
                 raise InvalidInput(f"{debate_id} waits for one of: {', '.join(question.actions)}; not {action!r}")
@@ -224,7 +299,7 @@ class App:
         if action == "guide":
             return await self.store.say(debate_id, said)
         if action == "end":
-            await self.conclude(debate_id)
+            await self.store.ask_to_conclude(debate_id)
             return None
         raise WrongStatus(f"{debate_id} asks nothing now, so it takes only `guide` and `end`; not {action!r}")
 

@@ -103,7 +103,7 @@ def _next_node(state: DebateState) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class Progress:
     """A debate, what was said in it, and what it would play next."""
 
     record: Record
@@ -157,7 +157,7 @@ def as_json(event: Event) -> JsonObject:
 class _Scene:
     """What a node plays in one go: the steps of a phase, and of the rounds with which it begins."""
 
-    def __init__(self, format: AnyFormat, place: Cursor, write: Callable[[Any], None]) -> None:
+    def __init__(self, format: AnyFormat, place: Progress, write: Callable[[Any], None]) -> None:
         self._format = format
         self._place = place
         self._write = write
@@ -260,12 +260,12 @@ class _Nodes:
             _check(debate_id, ending)
             return (await self._place(debate_id)).update()
 
-    async def _place(self, debate_id: str) -> Cursor:
+    async def _place(self, debate_id: str) -> Progress:
         record, turns, *_ = await self.app.load(debate_id)
         if record.status is Status.FINISHED:
-            return Cursor(record, turns, (), "finished")
+            return Progress(record, turns, (), "finished")
         steps = next_steps(record, turns, self.format)
-        return Cursor(record, turns, steps, phase_of(self.format, turns, steps))
+        return Progress(record, turns, steps, phase_of(self.format, turns, steps))
 
 
 def _check(debate_id: str, ending: RunResult) -> None:

@@ -1,30 +1,38 @@
-"""Who runs debates when nobody watches."""
+"""Which queue runs debates in the background."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from moot.errors import InvalidInput
+
 if TYPE_CHECKING:
     from moot.runs.queue import Queue
     from moot.runs.runner import Runner
-    from moot.runs.workers import PostgresQueue
-
-
-def postgres_queue(runner: Runner, concurrency: int = 0) -> PostgresQueue | None:
-    """The queue that all processes on a runner's database share, if that is a Postgres."""
-    from moot.store.sql_store import SqlStore
-
-    if not isinstance(runner.store, SqlStore) or not runner.settings.database_url.startswith("postgres"):
-        return None
-    from moot.runs.workers import PostgresQueue
     from moot.store.postgres import Server
 
-    server = runner.store.database
-    return PostgresQueue(runner, server, concurrency) if isinstance(server, Server) else None
+
+def shared_server(runner: Runner) -> Server | None:
+    """The Postgres that all processes on a runner's database share, if it is one."""
+    if not runner.settings.database_url.startswith("postgres"):
+        return None
+    from moot.store.postgres import Server
+
+    server = getattr(runner.store, "database", None)
+    return server if isinstance(server, Server) else None
 
 
-def open_queue(runner: Runner) -> Queue:
-    """A queue that works in this process: on a Postgres together with all others, otherwise alone."""
+def open_queue(runner: Runner, concurrency: int) -> Queue:
+    """A queue that runs so many debates at once: on a Postgres together with all others, otherwise alone.
+
+    With a concurrency of 0 this process leaves them to the workers on the Postgres.
+    """
+    if server := shared_server(runner):
+        from moot.runs.workers import PostgresQueue
+
+        return PostgresQueue(runner, server, concurrency)
+    if not concurrency:
+        raise InvalidInput("without a Postgres there are no workers to leave the debates to; set MOOT_DATABASE_URL")
     from moot.runs.embedded import EmbeddedQueue
 
-    return postgres_queue(runner, runner.settings.max_running) or EmbeddedQueue(runner)
+    return EmbeddedQueue(runner)

@@ -9,9 +9,9 @@ from contextlib import aclosing, suppress
 from moot.core.emitter import Sink
 from moot.core.engine import RunResult
 from moot.errors import StoreError, WrongStatus
-from moot.runs.choice import postgres_queue
+from moot.runs.choice import open_queue
+from moot.runs.queue import Queue
 from moot.runs.runner import Runner
-from moot.runs.workers import PostgresQueue
 
 HELP_CONCURRENCY = 4
 LOOK_SECONDS = 5.0
@@ -19,8 +19,8 @@ LOOK_SECONDS = 5.0
 ALONE = "No worker is alive on this database: working the queue here until this debate ends. (moot worker starts one.)"
 
 
-class Shared:
-    def __init__(self, runner: Runner, queue: PostgresQueue, say: Callable[[str], None]) -> None:
+class RemoteRun:
+    def __init__(self, runner: Runner, queue: Queue, say: Callable[[str], None]) -> None:
         self._runner = runner
         self._queue = queue
         self._say = say
@@ -47,9 +47,7 @@ class Shared:
         while await self._others():  # noqa: ASYNC110 - nobody is told when a worker dies
             await asyncio.sleep(LOOK_SECONDS)
         self._say(ALONE)
-        own = postgres_queue(self._runner, HELP_CONCURRENCY)
-        if own is None:
-            return
+        own = open_queue(self._runner, HELP_CONCURRENCY)
         await own.start()
         try:
             await asyncio.Event().wait()
@@ -58,6 +56,6 @@ class Shared:
 
     async def _others(self) -> bool:
         try:
-            return bool(await self._queue.workers())
+            return bool((await self._queue.load()).workers)
         except StoreError:
             return True  # nobody could work now

@@ -6,9 +6,9 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import orjson
 from pydantic import JsonValue
@@ -17,9 +17,9 @@ from rich.text import Text
 
 from moot import settings
 from moot.app import App, build
-from moot.core.debate import Action, Status
+from moot.core.debate import Action, Record, Status
 from moot.core.stored import StoredDebate
-from moot.errors import InvalidInput, MootError, NotFound
+from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.llm.local import BUILT_IN_MODEL
 from moot.llm.recording import Recorder, Recording
 from moot.reading.words import notice_text
@@ -37,9 +37,6 @@ from moot.terminal.watch import (
     watch,
 )
 from moot.text.plain import printable
-
-if TYPE_CHECKING:
-    pass
 
 
 def run_command(command: Coroutine[None, None, Exit]) -> Exit:
@@ -151,23 +148,36 @@ async def show(debate_id: str, as_json: bool) -> Exit:
 
 async def stop(debate_id: str) -> Exit:
     async with build(settings.load()) as app:
-        record = await app.stop(debate_id)
-    said = {Status.STOPPING: "stops after the step in progress", Status.STOPPED: "is stopped"}
-    say(Console(), f"{record.id} {said.get(record.status, f'is {record.status}: nothing to stop')}")
+        try:
+            record = await app.stop(debate_id)
+            stopped = record.status is Status.STOPPED
+            message = f"{record.id} {'is stopped' if stopped else 'stops after the step in progress'}"
+        except WrongStatus as error:  # which is what was wanted
+            message = str(error)
+    say(Console(), message)
     return Exit.DONE
 
 
 async def conclude(debate_id: str) -> Exit:
-    async with build(settings.load()) as app:
-        record = await app.conclude(debate_id)
-    if record.status == Status.RUNNING:
-        said = "goes on to its closing after the step in progress"
-    elif record.status == Status.FINISHED:
-        said = "is finished: nothing to conclude"
-    else:
-        said = f"is {record.status}; it goes straight to its closing with: moot debate --resume {record.id}"
-    say(Console(), f"{record.id} {said}")
+    async with build(settings.load()) as app, _background(app):
+        try:
+            record = await app.conclude(debate_id)
+            message = f"{record.id} {_concluding(record, app.is_shared)}"
+        except WrongStatus as error:  # it is over, or has not begun
+            message = str(error)
+    say(Console(), message)
     return Exit.DONE
+
+
+def _concluding(record: Record, shared: bool) -> str:
+    if record.status is Status.RUNNING or (shared and record.status is Status.QUEUED):
+        return "goes on to its closing after the step in progress"
+    return f"is {record.status}; it goes straight to its closing with: moot debate --resume {record.id}"
+
+
+def _background(app: App) -> AbstractAsyncContextManager[object]:
+    """Where workers share the database, what lets a debate go on is passed to them."""
+    return app.working(0, grace_seconds=0.0) if app.is_shared else nullcontext()
 
 
 async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], how: Watching) -> Exit:
@@ -177,7 +187,7 @@ async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], how
         raise InvalidInput(f"give one of {', '.join(f'--{action}' for action in answers)}")
     (action, text), *_ = given
     async with build(settings.load()) as app:
-        said = await app.reply(debate_id, action, text if isinstance(text, str) else "")
+        said = (await app.reply(debate_id, action, text if isinstance(text, str) else "")).words
         stored = await app.load(debate_id)
         going_on = (Status.QUEUED, Status.WAITING, Status.STOPPED)
         if said and said.position is not None and stored.record.status in going_on:

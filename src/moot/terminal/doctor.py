@@ -9,7 +9,6 @@ from typing import NamedTuple
 from moot import settings
 from moot.app import App, build
 from moot.errors import MootError, StoreError
-from moot.runs.choice import postgres_queue
 
 
 class Check(NamedTuple):
@@ -31,8 +30,10 @@ async def checks() -> AsyncIterator[Check]:
         async with build(chosen) as app:
             await app.list(limit=1)
             yield Check(True, f"database {chosen.database_name}")
-            if queue := postgres_queue(app.runner):
-                yield _worker_check(len(await queue.workers()))
+            if app.is_shared:
+                async with app.working(0, grace_seconds=0.0) as queue:
+                    alive = (await queue.load()).workers
+                yield _worker_check(alive)
             async for check in _model_checks(app):
                 yield check
     except StoreError as error:

@@ -20,7 +20,6 @@ from moot.terminal.commands import say
 from moot.terminal.watch import Exit
 
 if TYPE_CHECKING:
-    from moot.runs.queue import Queue
     from moot.telemetry.metrics import Metrics
 
 
@@ -39,24 +38,19 @@ def _say_ready(address: str) -> None:
 
 
 async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
-    from moot.runs.choice import postgres_queue
-
     chosen = settings.load()
     _log_as_wanted(chosen)
     port = chosen.metrics_port if metrics_port is None else metrics_port
     async with build(chosen, metrics=_metrics(port)) as app:
-        queue = postgres_queue(app.runner, concurrency or chosen.max_running)
-        if queue is None:
+        if not app.is_shared:
             raise InvalidInput(
                 "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"
             )
-        async with _beside(app, queue, port) as telling:
-            await queue.start()
-            at_once = concurrency or chosen.max_running
+        at_once = concurrency or chosen.max_running
+        async with app.working(at_once), _beside(app, port) as telling:
             say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{telling}")
             sys.stdout.flush()
             await _signalled()
-            await queue.drain(chosen.grace_seconds)
     return Exit.DONE
 
 
@@ -69,14 +63,14 @@ def _metrics(port: int | None) -> Metrics | None:
 
 
 @asynccontextmanager
-async def _beside(app: App, queue: Queue, port: int | None) -> AsyncIterator[str]:
+async def _beside(app: App, port: int | None) -> AsyncIterator[str]:
     """Tell the worker's numbers for as long as it works, if it has a port for that."""
     if port is None:
         yield ""
         return
     from moot.web.worker_endpoint import telling
 
-    async with telling(app, queue, port) as address:
+    async with telling(app, port) as address:
         yield f" Metrics are at {address}/metrics."
 
 

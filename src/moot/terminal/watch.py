@@ -22,11 +22,10 @@ from moot.core.emitter import Sink
 from moot.core.engine import RunResult
 from moot.core.events import DebateStarted, Event, Waiting
 from moot.core.stored import StoredDebate
-from moot.errors import MootError
+from moot.errors import MootError, WrongStatus
 from moot.llm.local import BUILT_IN_MODEL
 from moot.reading.debate import Reading
 from moot.reading.words import reason_text
-from moot.runs.choice import postgres_queue
 from moot.terminal.ask import NoAnswer, ask_person, yes
 from moot.terminal.tables import INDENT, MAX_LINE, introduction, outcome_text, outcome_view, usage_text
 from moot.terminal.views import JsonView, LiveView, PlainView, View
@@ -95,18 +94,14 @@ class _Playing(NamedTuple):
 
 @asynccontextmanager
 async def _playing(app: App) -> AsyncIterator[_Playing]:
-    queue = None if app.models.taped else postgres_queue(app.runner)
-    if queue is None:
+    if app.models.taped or not app.is_shared:
         yield _Playing(app.run, here=True)
         return
-    from moot.runs.remote_run import Shared  # slow to import
+    from moot.runs.remote_run import RemoteRun  # slow to import
 
-    await queue.start()
-    try:
-        shared = Shared(app.runner, queue, lambda text: print_note(Console(stderr=True), text, "yellow"))
-        yield _Playing(shared.play, here=False)
-    finally:
-        await queue.drain(0.0)
+    async with app.working(0, grace_seconds=0.0) as queue:
+        remote = RemoteRun(app.runner, queue, lambda text: print_note(Console(stderr=True), text, "yellow"))
+        yield _Playing(remote.play, here=False)
 
 
 class _Ran(NamedTuple):
@@ -118,7 +113,7 @@ async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _P
     """Run a debate; the first Ctrl-C stops it after the current turn, the second leaves at once, without an ending."""
     loop = asyncio.get_running_loop()
     debate_id = reading.record.id
-    stopping: list[asyncio.Task[Record]] = []
+    stopping: list[asyncio.Task[None]] = []
     asked: list[Waiting] = []
     shown = False
 
@@ -140,7 +135,7 @@ async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _P
             running.cancel()
         else:
             view.note("stopping after this turn, Ctrl-C again leaves at once")
-            stopping.append(loop.create_task(app.stop(debate_id)))
+            stopping.append(loop.create_task(_stop(app, debate_id)))
 
     running = loop.create_task(playing.run(debate_id, sink))
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -156,6 +151,11 @@ async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _P
             with suppress(NotImplementedError):
                 loop.remove_signal_handler(name)
         await asyncio.gather(*stopping)
+
+
+async def _stop(app: App, debate_id: str) -> None:
+    with suppress(WrongStatus):  # it has just ended
+        await app.stop(debate_id)
 
 
 def show_turns(view: View, reading: Reading) -> None:

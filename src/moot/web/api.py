@@ -9,13 +9,12 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
-from moot.app import App, steering
+from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.stored import StoredDebate
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import events_of
 from moot.reading.views import DebateView, RatingView, WholeDebate, WorkflowView, debate_view, whole_debate
-from moot.runs.queue import Queue
 from moot.web.schemas import (
     ChosenModel,
     CreateDebate,
@@ -73,11 +72,20 @@ class Server:
     """What the routes work with."""
 
     app: App
-    queue: Queue
     hub: Hub
 
     def view(self, record: Record) -> DebateView:
         return debate_view(self.app.reading(StoredDebate(record)))
+
+    async def stop(self, debate_id: str) -> Record:
+        record = await self.app.stop(debate_id)
+        if record.status is Status.STOPPED:
+            self.hub.tell_stopped(record)
+        return record
+
+    async def delete(self, debate_id: str) -> None:
+        await self.app.delete(debate_id)
+        self.hub.disconnect(debate_id)
 
 
 def the_server(request: Request) -> Server:
@@ -101,9 +109,7 @@ async def create_debate(
 ) -> DebateView:
     """Create a debate, and start it unless told otherwise."""
     refuse_addresses(body.settings)
-    record = await server.app.create(body.format, body.topic, body.settings, queued=body.start, key=idempotency_key)
-    if record.status is Status.QUEUED:
-        record = await server.queue.enqueue(record.id)
+    record = await server.app.create(body.format, body.topic, body.settings, start=body.start, key=idempotency_key)
     response.headers["location"] = f"/api/debates/{record.id}"
     return server.view(record)
 
@@ -133,50 +139,43 @@ async def show_debate(debate_id: DebateId, server: Serving) -> WholeDebate:
 @routes.delete("/debates/{debate_id}", status_code=204)
 async def delete_debate(debate_id: DebateId, server: Serving) -> None:
     """Hide a debate; `restore` brings it back."""
-    await server.app.delete(debate_id)
-    server.hub.disconnect(debate_id)
+    await server.delete(debate_id)
 
 
 @routes.post("/debates/{debate_id}/restore")
 async def restore_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Undo a deletion."""
-    record = await server.app.restore(debate_id)
-    await server.queue.look_after(debate_id)
-    return server.view(record)
+    return server.view(await server.app.restore(debate_id))
 
 
 @routes.post("/debates/{debate_id}/start", status_code=202)
 async def start_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Run a debate, now or as soon as there is room."""
-    return server.view(await server.queue.enqueue(debate_id))
+    return server.view(await server.app.resume(debate_id))
 
 
 @routes.post("/debates/{debate_id}/resume", status_code=202)
 async def resume_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Go on with a debate that has stopped or failed."""
-    return server.view(await server.queue.enqueue(debate_id))
+    return server.view(await server.app.resume(debate_id))
 
 
 @routes.post("/debates/{debate_id}/stop", status_code=202)
 async def stop_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Let the step in progress end, then nothing more; it can be resumed."""
-    record = await steering.stop(server.app, debate_id)
-    if record.status is Status.STOPPED:
-        server.hub.tell_stopped(record)
-    return server.view(record)
+    return server.view(await server.stop(debate_id))
 
 
 @routes.post("/debates/{debate_id}/conclude", status_code=202)
 async def conclude_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Let the step in progress end, then the closing steps."""
-    return server.view(await steering.conclude(server.app, server.queue, debate_id))
+    return server.view(await server.app.conclude(debate_id))
 
 
 @routes.post("/debates/{debate_id}/reply", status_code=202)
 async def reply_to_debate(debate_id: DebateId, body: Reply, server: Serving) -> DebateView:
     """Answer what a debate asks, guide it at any time, or end its rounds."""
-    said = (body.action, body.text, body.position)
-    return server.view(await steering.answer(server.app, server.queue, debate_id, *said))
+    return server.view((await server.app.reply(debate_id, body.action, body.text, body.position)).record)
 
 
 @routes.post("/debates/{debate_id}/rating")
@@ -276,7 +275,7 @@ async def estimate(body: NewDebate, server: Serving) -> EstimateView:
 async def health(server: Serving) -> Health:
     """Whether the server can work: 503 when its database cannot be used; `no workers` when nobody works its queue."""
     await server.app.list(limit=1)
-    running, queued, workers = await server.queue.load()
+    running, queued, workers = await server.app.load_of_queue()
     status = "no workers" if queued and not workers else "ok"
     return Health(status=status, version=version("moot"), running=running, queued=queued, workers=workers)
 

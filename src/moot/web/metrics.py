@@ -20,7 +20,7 @@ from starlette.routing import Route
 from moot.app import App
 from moot.core.debate import Status
 from moot.errors import StoreError
-from moot.runs.queue import Backlog, Queue
+from moot.runs.queue import Backlog
 from moot.runs.retries import TAKEN_OVER
 from moot.web.stream.hub import Hub
 
@@ -41,23 +41,23 @@ class Shared(NamedTuple):
     workers: int
 
 
-def add_metrics(web: FastAPI, app: App, queue: Queue, hub: Hub | None = None) -> None:
+def add_metrics(web: FastAPI, app: App, hub: Hub | None = None) -> None:
     """Put /metrics on a server; without a hub it tells of its own process only."""
 
     async def scrape(request: Request) -> Response:
-        about_all = families(await shared(app, queue), hub.readers) if hub else ()
+        about_all = families(await shared(app), hub.readers) if hub else ()
         own = app.telemetry.metrics.text() if app.telemetry.metrics else b""
         return Response(_text(about_all) + own, media_type=CONTENT_TYPE_LATEST)
 
     web.router.routes.append(Route(PATH, scrape, methods=["GET"]))
 
 
-async def shared(app: App, queue: Queue) -> Shared | None:
+async def shared(app: App) -> Shared | None:
     """None while the database is away."""
     try:
         async with asyncio.timeout(SECONDS):
             debates, failures = await app.store.counts(), await app.store.failure_counts()
-            return Shared(debates, failures, await queue.backlog(), (await queue.load()).workers)
+            return Shared(debates, failures, await app.backlog(), (await app.load_of_queue()).workers)
     except (StoreError, TimeoutError):
         return None
 

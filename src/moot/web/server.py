@@ -32,9 +32,8 @@ from moot.errors import (
     WrongStatus,
 )
 from moot.llm.client import Client
-from moot.runs.choice import postgres_queue
+from moot.runs.choice import open_queue
 from moot.runs.embedded import EmbeddedQueue
-from moot.runs.queue import Queue
 from moot.settings import AppSettings
 from moot.telemetry.metrics import Metrics
 from moot.text.plain import printable
@@ -62,15 +61,14 @@ SECONDS_FOR_REQUESTS = 3
 """What requests in progress get when the server ends; event streams end at once."""
 
 
-def build_app(app: App, queue: Queue, hub: Hub, who: Access | None = None) -> FastAPI:
-    """The web application; its lifespan starts the queue and drains it."""
+def build_app(app: App, hub: Hub, who: Access | None = None, concurrency: int | None = None) -> FastAPI:
+    """The web application; debates run in the background during its lifespan."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await queue.start()
-        yield
-        hub.close()
-        await queue.drain(app.settings.grace_seconds)
+        async with app.working(concurrency):
+            yield
+            hub.close()
 
     who = who or Access()
     web = FastAPI(
@@ -81,12 +79,12 @@ def build_app(app: App, queue: Queue, hub: Hub, who: Access | None = None) -> Fa
         redoc_url=None,
         lifespan=lifespan,
     )
-    web.state.server = Server(app, queue, hub)
+    web.state.server = Server(app, hub)
     web.state.access = who
     web.include_router(routes)
-    web.include_router(openai_server.routes(app, queue, hub.closed))
+    web.include_router(openai_server.routes(app, hub.closed))
     add_pages(web, web.state.server)
-    add_metrics(web, app, queue, hub)
+    add_metrics(web, app, hub)
     web.add_api_route("/login", log_in, methods=["POST"], include_in_schema=False)
     return guarded(web, who)
 
@@ -133,22 +131,24 @@ async def serve(
     with listening(host, port) as listener:
         async with build(settings, clients=clients, metrics=Metrics()) as app:
             hub = Hub()
-            queue = queue_for(app, hub, settings.max_running if works else 0)
-            server = Uvicorn(build_app(app, queue, hub, who), hub.close)
+            open_hub(app, hub, settings.max_running if works else 0)
+            server = Uvicorn(build_app(app, hub, who), hub.close)
             address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             server.ready = lambda: ready(address)
             await server.serve([listener])
 
 
-def queue_for(app: App, hub: Hub, concurrency: int) -> Queue:
-    if shared := postgres_queue(app.runner, concurrency):
-        hub.attend = Mirrors(hub, partial(shared.follow, through_waits=True), is_all=True).attend
-        return shared
+def open_hub(app: App, hub: Hub, concurrency: int) -> None:
+    """Let the hub hear what happens in debates, wherever they run."""
+    if app.is_shared:
+        app.queue = open_queue(app.runner, concurrency)
+        hub.attend = Mirrors(hub, partial(app.follow, through_waits=True), is_all=True).attend
+        return
     if not concurrency:
         raise InvalidInput("without a Postgres there are no workers to leave the debates to; set MOOT_DATABASE_URL")
     queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
+    app.queue = queue
     hub.attend = Mirrors(hub, queue.look_at, is_all=False).attend
-    return queue
 
 
 class Uvicorn(uvicorn.Server):

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, contextmanager
 from fastapi import FastAPI
 
 from moot.app import App
-from moot.runs.queue import Queue
 from moot.web.api import Server, health
 from moot.web.guard import Access, access
 from moot.web.metrics import add_metrics
@@ -18,12 +17,12 @@ from moot.web.stream.hub import Hub
 
 
 @asynccontextmanager
-async def telling(app: App, queue: Queue, port: int) -> AsyncIterator[str]:
+async def telling(app: App, port: int) -> AsyncIterator[str]:
     """Answer for as long as the block lasts; it is given the address. Raises InvalidInput."""
     host, token = app.settings.metrics_host, app.settings.token
     who = access(host, token.get_secret_value() if token else None, app.settings.allowed_hosts)
     with listening(host, port) as listener:
-        server = _Beside(build_beside(app, queue, who), lambda: None)
+        server = _Beside(build_beside(app, who), lambda: None)
         ready = asyncio.Event()
         server.ready = ready.set
         serving = asyncio.create_task(server.serve([listener]))
@@ -35,11 +34,11 @@ async def telling(app: App, queue: Queue, port: int) -> AsyncIterator[str]:
             await serving
 
 
-def build_beside(app: App, queue: Queue, who: Access) -> FastAPI:
+def build_beside(app: App, who: Access) -> FastAPI:
     web = FastAPI(title="moot worker", openapi_url=None)
-    web.state.server = Server(app, queue, Hub())
+    web.state.server = Server(app, Hub())
     web.add_api_route("/api/health", health)
-    add_metrics(web, app, queue)
+    add_metrics(web, app)
     return guarded(web, who)
 
 

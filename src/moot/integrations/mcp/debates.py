@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from moot.app import App, steering
-from moot.core.debate import Action, Record, Status
+from moot.app import App
+from moot.core.debate import Record, Status
 from moot.integrations.mcp.views import DebateReport, debate_report, is_about
 from moot.llm.addresses import refuse_addresses
-from moot.runs.queue import Queue
 from moot.store.store import Cursor
 
 PAGE = 100
@@ -23,29 +22,14 @@ class Debates:
     """What the tools work with."""
 
     app: App
-    queue: Queue
 
     async def start(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> str:
         """The id of a new debate that runs by itself from now on."""
         refuse_addresses(settings)
-        record = await self.app.create(format, topic, settings, queued=True)
-        await self.queue.enqueue(record.id)
-        return record.id
+        return (await self.app.create(format, topic, settings, start=True)).id
 
     async def report(self, debate_id: str) -> DebateReport:
         return debate_report(self.app.reading(await self.app.load(debate_id)))
-
-    async def stop(self, debate_id: str) -> None:
-        await steering.stop(self.app, debate_id)
-
-    async def resume(self, debate_id: str) -> None:
-        await self.queue.enqueue(debate_id)
-
-    async def conclude(self, debate_id: str) -> None:
-        await steering.conclude(self.app, self.queue, debate_id)
-
-    async def answer(self, debate_id: str, action: Action, text: str = "", position: int | None = None) -> None:
-        await steering.answer(self.app, self.queue, debate_id, action, text, position)
 
     async def finished(self, words: Sequence[str]) -> AsyncIterator[Record]:
         """Debates with an outcome in which all these words stand, newest first."""

@@ -12,9 +12,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from moot.app import App, build
 from moot.errors import StoreError
-from moot.integrations.mcp.server import build_server, working
+from moot.integrations.mcp.server import build_server
 from moot.llm.client import Client
-from moot.runs.queue import Queue
 from moot.settings import AppSettings
 from moot.web.guard import Access, Guard, access
 from moot.web.server import Uvicorn, listening
@@ -31,16 +30,16 @@ async def serve(
     token = settings.token.get_secret_value() if settings.token else None
     who = access(host, token, settings.allowed_hosts)
     with listening(host, port) as listener:
-        async with build(settings, clients=clients) as app, working(app, settings.grace_seconds) as queue:
-            server = Uvicorn(build_web(app, queue, who), lambda: None)
+        async with build(settings, clients=clients) as app, app.working():
+            server = Uvicorn(build_web(app, who), lambda: None)
             address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/mcp"
             server.ready = lambda: ready(address)
             await server.serve([listener])
 
 
-def build_web(app: App, queue: Queue, who: Access) -> FastAPI:
+def build_web(app: App, who: Access) -> FastAPI:
     """The web application; the guard checks the names and origins that the SDK would check otherwise."""
-    server = build_server(app, queue)
+    server = build_server(app)
     trusting = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     routes = server.streamable_http_app(transport_security=trusting).routes
 

@@ -1,9 +1,7 @@
-"""The MCP server with all it offers, whichever transport carries it, and the queue that works beside it."""
+"""The MCP server with all it offers, whichever transport carries it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from mcp.server.mcpserver import MCPServer
@@ -14,8 +12,6 @@ from moot.integrations.mcp.debates import Debates
 from moot.integrations.mcp.reading import add_prompts, add_resources
 from moot.integrations.mcp.tools import add_tools
 from moot.integrations.mcp.views import QUOTES
-from moot.runs.choice import open_queue
-from moot.runs.queue import Queue
 
 INSTRUCTIONS = (
     "moot has language models debate a question under fixed rules, and gives a decision with its reasons. Start a "
@@ -26,7 +22,7 @@ SECONDS_TO_ANSWER = 24 * 60 * 60.0
 """So long a client may take to bring the answer to a question."""
 
 
-def build_server(app: App, queue: Queue) -> MCPServer[None]:
+def build_server(app: App) -> MCPServer[None]:
     server: MCPServer[None] = MCPServer(
         "moot",
         title="moot",
@@ -36,17 +32,7 @@ def build_server(app: App, queue: Queue) -> MCPServer[None]:
         log_level="WARNING",
         request_state_security=RequestStateSecurity.ephemeral(ttl=SECONDS_TO_ANSWER),
     )
-    add_tools(server, Debates(app, queue))
+    add_tools(server, Debates(app))
     add_resources(server, app)
     add_prompts(server, app)
     return server
-
-
-@asynccontextmanager
-async def working(app: App, grace_seconds: float) -> AsyncIterator[Queue]:
-    queue = open_queue(app.runner)
-    await queue.start()
-    try:
-        yield queue
-    finally:
-        await queue.drain(grace_seconds)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from moot.app import build
-from moot.integrations.mcp.server import build_server, working
+from moot.integrations.mcp.server import build_server
 from moot.llm.client import Client
 from moot.settings import AppSettings
 
@@ -19,8 +19,8 @@ SECONDS_TO_LEAVE = 1.0
 
 async def serve(settings: AppSettings, clients: Mapping[str, Client] | None) -> None:
     grace_seconds = min(SECONDS_TO_LEAVE, settings.grace_seconds)
-    async with build(settings, clients=clients) as app, working(app, grace_seconds) as queue:
-        serving = asyncio.create_task(build_server(app, queue).run_stdio_async())
+    async with build(settings, clients=clients) as app, app.working(grace_seconds=grace_seconds):
+        serving = asyncio.create_task(build_server(app).run_stdio_async())
         leaving = asyncio.create_task(_signalled())
         await asyncio.wait({serving, leaving}, return_when=asyncio.FIRST_COMPLETED)
         leaving.cancel()

@@ -89,22 +89,22 @@ class Tools:
 
         The words are a person's: ask them, unless they have left it to you.
         """
-        await self.debates.answer(debate_id, action, text, position)
+        await self.debates.app.reply(debate_id, action, text, position)
         return await self.debates.report(debate_id)
 
     async def stop_debate(self, debate_id: DebateId) -> DebateReport:
         """Let the step in progress end, then nothing more; resume_debate goes on."""
-        await self.debates.stop(debate_id)
+        await self.debates.app.stop(debate_id)
         return await self.debates.report(debate_id)
 
     async def resume_debate(self, debate_id: DebateId) -> DebateReport:
         """Go on with a debate that has stopped or failed, in the background."""
-        await self.debates.resume(debate_id)
+        await self.debates.app.resume(debate_id)
         return await self.debates.report(debate_id)
 
     async def conclude_debate(self, debate_id: DebateId) -> DebateReport:
         """End a debate's rounds after the step in progress and have it come to its outcome; cannot be undone."""
-        await self.debates.conclude(debate_id)
+        await self.debates.app.conclude(debate_id)
         return await self.debates.report(debate_id)
 
     async def list_debates(

@@ -80,7 +80,7 @@ async def _follow(debates: Debates, context: CallContext, debate_id: str, second
     if record.status is not Status.CREATED:
         seen, told = max((turn.event_id for turn in turns), default=0), len(turns)
         with anyio.move_on_after(seconds):
-            async with aclosing(debates.queue.follow(debate_id, seen)) as events:
+            async with aclosing(debates.app.follow(debate_id, seen)) as events:
                 async for event in events:
                     if isinstance(event, TurnFinished):
                         told += 1
@@ -106,7 +106,7 @@ async def _hear(debates: Debates, asked: Asked, result: object) -> DebateReport 
         return await debates.report(asked.debate)
     try:
         reply = _reply(result, asked.position)
-        await debates.answer(asked.debate, reply.action, reply.text, reply.position)
+        await debates.app.reply(asked.debate, reply.action, reply.text, reply.position)
     except MootError as error:
         report = await debates.report(asked.debate)
         return report.model_copy(update={"next": f"The answer was not taken: {error}. {report.next}"})

@@ -28,7 +28,6 @@ from moot.errors import DebateEnded, InvalidInput, MootError, NotFound
 from moot.llm.addresses import refuse_addresses
 from moot.reading.debate import Reading
 from moot.reading.history import events_of, open_question
-from moot.runs.queue import Queue
 from moot.web.openai import words
 from moot.web.openai.words import ChatRequest, Telling
 
@@ -43,7 +42,7 @@ FINAL = frozenset({409, 500, 502})
 """Statuses after which clients would ask again by themselves, and so begin another debate."""
 
 
-def routes(app: App, queue: Queue, ending: asyncio.Event, beat_seconds: float = BEAT_SECONDS) -> APIRouter:
+def routes(app: App, ending: asyncio.Event, beat_seconds: float = BEAT_SECONDS) -> APIRouter:
     """`/v1/models` and `/v1/chat/completions`; their document is OpenAI's own, so they are not in ours.
 
     When the server is `ending`, no answer is waited for any more.
@@ -59,9 +58,9 @@ def routes(app: App, queue: Queue, ending: asyncio.Event, beat_seconds: float = 
     async def complete(request: Request) -> Response:
         wanted = words.read(await request.body())
         format = _format(app, wanted.model)
-        begun = await _begin(app, queue, format, wanted, request.headers.get("idempotency-key"))
+        begun = await _begin(app, format, wanted, request.headers.get("idempotency-key"))
         shapes = Shapes(begun.debate, wanted.model, f"{request.base_url}debates/{begun.debate}", int(time.time()))
-        playing = _unless(ending, _play(app, queue, format, begun, shapes.url), shapes)
+        playing = _unless(ending, _play(app, format, begun, shapes.url), shapes)
         if not wanted.stream:
             return await _whole(playing, shapes)
         options = wanted.stream_options
@@ -100,7 +99,7 @@ class Begun(NamedTuple):
     after: int = 0
 
 
-async def _begin(app: App, queue: Queue, format: AnyFormat, wanted: ChatRequest, key: str | None) -> Begun:
+async def _begin(app: App, format: AnyFormat, wanted: ChatRequest, key: str | None) -> Begun:
     """Go on with the debate that the conversation is about, or create one that knows what the last ones came to."""
     said = words.conversation(wanted.messages)
     settings = dict(wanted.moot)
@@ -108,25 +107,21 @@ async def _begin(app: App, queue: Queue, format: AnyFormat, wanted: ChatRequest,
     earlier = await _earlier(app, said.debates, chosen)
     last = earlier[-1] if earlier else None
     if last and last.record.format == format.name and last.record.status is not Status.FINISHED:
-        return await _go_on(app, queue, format, last, said.question)
-    return await _create(app, queue, format, words.topic(said, _outcomes(app, earlier)), settings, key)
+        return await _go_on(app, format, last, said.question)
+    return await _create(app, format, words.topic(said, _outcomes(app, earlier)), settings, key)
 
 
-async def _create(
-    app: App, queue: Queue, format: AnyFormat, topic: str, settings: dict[str, JsonValue], key: str | None
-) -> Begun:
+async def _create(app: App, format: AnyFormat, topic: str, settings: dict[str, JsonValue], key: str | None) -> Begun:
     refuse_addresses(settings)
     if key is not None and not 1 <= len(key) <= MAX_KEY:
         raise InvalidInput(f"the Idempotency-Key has {len(key)} characters; send 1 to {MAX_KEY}")
     if "checkpoints" in format.settings.model_fields:
         settings.setdefault("checkpoints", False)  # most who ask a model want one answer
-    record = await app.create(format.name, topic, settings, queued=True, key=key, watched=True)
-    if record.status is Status.QUEUED:
-        record = await queue.enqueue(record.id)
+    record = await app.create(format.name, topic, settings, start=True, key=key, watched=True)
     return Begun(record.id, record.status)
 
 
-async def _go_on(app: App, queue: Queue, format: AnyFormat, stored: StoredDebate, message: str) -> Begun:
+async def _go_on(app: App, format: AnyFormat, stored: StoredDebate, message: str) -> Begun:
     """Let a debate hear the message, as the answer to its question or as guidance, and run on."""
     record = stored.record
     asked = open_question(stored, format)
@@ -136,7 +131,7 @@ async def _go_on(app: App, queue: Queue, format: AnyFormat, stored: StoredDebate
     elif action != "continue" or text:
         await app.reply(record.id, "guide" if action == "continue" else action, text)
     after = max((event.id for event in events_of(stored, format)), default=0)
-    return Begun(record.id, (await queue.enqueue(record.id)).status, after)
+    return Begun(record.id, (await app.resume(record.id)).status, after)
 
 
 async def _earlier(app: App, named: tuple[str, ...], chosen: JsonValue) -> list[StoredDebate]:
@@ -175,12 +170,10 @@ class Answer(NamedTuple):
     status: Status
 
 
-async def _play(
-    app: App, queue: Queue, format: AnyFormat, begun: Begun, url: str
-) -> AsyncGenerator[str | Answer, None]:
+async def _play(app: App, format: AnyFormat, begun: Begun, url: str) -> AsyncGenerator[str | Answer, None]:
     """The debate's text as it is spoken, then the answer. Raises DebateEnded when it has failed."""
     telling, last = Telling(format), None
-    async with aclosing(queue.follow(begun.debate, begun.after)) as events:
+    async with aclosing(app.follow(begun.debate, begun.after)) as events:
         async for last in events:
             if text := telling.tell(last):
                 yield text

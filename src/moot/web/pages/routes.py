@@ -34,14 +34,13 @@ from moot.formats.panel.format import perspectives_of
 from moot.llm.addresses import refuse_addresses
 from moot.reading.words import STATUS_TEXTS, notice_text, title_of
 from moot.text.plain import printable
-from moot.web import api
 from moot.web.api import Server
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, Option, form, settings
 from moot.web.pages.markdown import speech
 from moot.web.pages.turns import ACTIONS
 from moot.web.pages.views import DebatePage, cell_text, cost_text, debate_page, list_row
-from moot.web.schemas import Reply, cursor, place
+from moot.web.schemas import cursor, place
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -130,10 +129,9 @@ class Pages:
             refuse_addresses(wanted)
             if last(posted, "do") == "estimate":
                 return self._form(chosen, posted, estimate=await self._estimate(chosen, topic, wanted))
-            record = await self._app.create(chosen, topic, wanted, queued=True, key=_key(posted), watched=True)
+            record = await self._app.create(chosen, topic, wanted, start=True, key=_key(posted), watched=True)
         except MootError as error:
             return self._form(chosen, posted, error)
-        await self._server.queue.enqueue(record.id)
         return _to(f"/debates/{record.id}")
 
     async def debate(self, request: Request) -> Response:
@@ -159,7 +157,7 @@ class Pages:
 
     async def delete(self, request: Request) -> Response:
         debate_id = request.path_params["id"]
-        await api.delete_debate(debate_id, self._server)
+        await self._server.delete(debate_id)
         return _to(f"/?{urlencode({'deleted': debate_id})}")
 
     def error(self, error: MootError) -> Response:
@@ -167,20 +165,20 @@ class Pages:
         return self._page("error.html", status, title=status.phrase, message=str(error))
 
     async def _resume(self, debate_id: str, posted: Posted) -> None:
-        await api.resume_debate(debate_id, self._server)
+        await self._app.resume(debate_id)
 
     async def _stop(self, debate_id: str, posted: Posted) -> None:
-        await api.stop_debate(debate_id, self._server)
+        await self._server.stop(debate_id)
 
     async def _conclude(self, debate_id: str, posted: Posted) -> None:
-        await api.conclude_debate(debate_id, self._server)
+        await self._app.conclude(debate_id)
 
     async def _reply(self, debate_id: str, posted: Posted) -> None:
         action, text, position = (last(posted, name) for name in ("action", "text", "position"))
         if action not in ACTIONS:
             raise InvalidInput(f"{action!r} is no answer; choose one of: {', '.join(ACTIONS)}")
         at = int(position) if position.isdecimal() and len(position) <= MAX_DIGITS else None
-        await api.reply_to_debate(debate_id, Reply(action=cast(Action, action), text=text, position=at), self._server)
+        await self._app.reply(debate_id, cast(Action, action), text, at)
 
     async def _rate(self, debate_id: str, posted: Posted) -> None:
         stars = last(posted, "stars")
@@ -192,12 +190,12 @@ class Pages:
         await self._app.make_workflow(debate_id)
 
     async def _restore(self, debate_id: str, posted: Posted) -> None:
-        await api.restore_debate(debate_id, self._server)
+        await self._app.restore(debate_id)
 
     async def _view(self, debate_id: str) -> DebatePage:
         reading = self._app.reading(await self._app.load(debate_id))
         view = await asyncio.to_thread(debate_page, reading)  # a hundred turns take half a second
-        if reading.record.status is Status.QUEUED and not (await self._server.queue.load()).workers:
+        if reading.record.status is Status.QUEUED and not (await self._app.load_of_queue()).workers:
             return replace(view, status_text=NOBODY_WORKS)
         return view
 
