@@ -70,6 +70,10 @@ class Asking:
     async def reply(self, action: Action, text: str = "") -> HumanReply | None:
         return (await self.app.reply(self.id, action, text)).words
 
+    async def question(self) -> Question | None:
+        asked = self.app.reading(await self.app.load(self.id)).question
+        return Question(asked.question, asked.actions, asked.timeout_seconds) if asked else None
+
     async def turns(self) -> tuple[Turn, ...]:
         return (await self.app.load(self.id)).turns
 
@@ -90,7 +94,7 @@ async def test_a_checkpoint_asks_with_the_moderator_s_words_and_holds_nothing_me
     record = (await asking.app.load(asking.id)).record
     assert (record.status, record.owner, record.lease_until) == (Status.WAITING, None, None)
     question = Question("New points still come up.", ("continue", "guide", "end"), 1800)
-    assert await asking.app.question(asking.id) == question
+    assert await asking.question() == question
     assert len(asking.model.requests) == 7
     assert await asking.run() == RunResult(Status.WAITING, due_in=1800.0)
     assert len(asking.model.requests) == 7
@@ -143,7 +147,7 @@ async def at_approval(**settings: Any) -> Asking:
 async def test_approval_is_asked_with_the_recommendation_and_its_confidence() -> None:
     asking = await at_approval()
     reason = "a person ended the rounds before the debaters agreed"
-    assert await asking.app.question(asking.id) == Question(
+    assert await asking.question() == Question(
         f"Use Redis. It is fast enough.\nConfidence: Medium ({reason}).", ("approve", "guide", "reject"), 1800
     )
 
@@ -225,7 +229,7 @@ async def test_a_finished_debate_hears_nothing_more() -> None:
 
 async def test_nobody_can_answer_a_debate_that_does_not_exist() -> None:
     app = scripted_app(ScriptedModel([]))
-    for call in (app.reply("DEB-none", "continue"), app.question("DEB-none"), app.pause("DEB-none")):
+    for call in (app.reply("DEB-none", "continue"), app.pause("DEB-none")):
         with pytest.raises(NotFound):
             await call
 
@@ -261,7 +265,7 @@ async def test_an_answer_between_the_look_for_it_and_the_wait_is_not_lost() -> N
     assert hears(asking.model) == [False] * 7 + [True] * 7
     record = (await asking.app.load(asking.id)).record
     assert (record.status, record.run) == (Status.WAITING, 2)
-    assert (await asking.app.question(asking.id) or Question("", ())).actions == ("approve", "guide", "reject")
+    assert (await asking.question() or Question("", ())).actions == ("approve", "guide", "reject")
 
 
 async def test_a_limit_is_told_once_however_often_the_debate_is_taken_up_again() -> None:
@@ -277,7 +281,7 @@ async def test_a_limit_is_told_once_however_often_the_debate_is_taken_up_again()
 async def test_a_checkpoint_nobody_answers_is_paused_and_resumed_days_later_by_another_app(tmp_path: Path) -> None:
     first = await open_sqlite(tmp_path / "moot.db")
     asking = await Asking.at_checkpoint(first, checkpoint_timeout_seconds=5)
-    assert (await asking.app.question(asking.id) or Question("", ())).timeout_seconds == 5
+    assert (await asking.question() or Question("", ())).timeout_seconds == 5
     paused = await asking.app.pause(asking.id)
     assert (paused.status, paused.stop_reason, paused.owner) == (Status.STOPPED, "checkpoint_timeout", None)
     assert await asking.app.pause(asking.id) == paused

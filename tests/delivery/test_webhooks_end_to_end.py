@@ -108,10 +108,10 @@ async def test_a_question_is_told_with_its_words(receiver: Receiver, tmp_path: P
     async with build(settings(receiver, tmp_path), {}, {"scripted": ScriptedModel(sensible)}) as app:
         debate_id = await played(app, "panel", max_rounds=2)
         assert (await app.load(debate_id)).record.status is Status.WAITING
-        asked = await app.question(debate_id)
+        asked = app.reading(await app.load(debate_id)).question
     ((_, payload),) = receiver.got
     assert asked
-    assert (payload["type"], payload["data"]["question"]) == ("debate.waiting", asked.text)
+    assert (payload["type"], payload["data"]["question"]) == ("debate.waiting", asked.question)
 
 
 async def test_what_could_not_be_told_says_so_and_is_told_later(receiver: Receiver, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from moot.core.debate import (
 from moot.core.emitter import Sink
 from moot.core.engine import Player, RunResult, TurnStore, Until
 from moot.core.estimate import Estimate, estimate
-from moot.core.events import Event, Waiting
+from moot.core.events import Event
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
 from moot.core.replay import next_steps
@@ -302,10 +302,6 @@ class App:
             await self.store.ask_to_conclude(debate_id)
             return None
         raise WrongStatus(f"{debate_id} asks nothing now, so it takes only `guide` and `end`; not {action!r}")
-
-    async def question(self, debate_id: str) -> Waiting | None:
-        """What a debate asks a person next, if that is its next step."""
-        return self.reading(await self.load(debate_id)).question
 
     async def pause(self, debate_id: str) -> Record:
         """Stop a debate whose person has not answered in time; it can be resumed whenever they do."""
