@@ -14,12 +14,12 @@ import resource
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
 
+from moot.core.emitter import Emitter
 from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
 from moot.runs.embedded import EmbeddedQueue
 from moot.testing import ScriptedModel, scripted_app
@@ -45,12 +45,10 @@ class Publisher:
     """Tells a debate word by word."""
 
     def __init__(self, hub: Hub, debate_id: str) -> None:
-        self._hub = hub
-        self._debate_id = debate_id
-        self._next = EVENTS_PER_RUN
+        self._emitter = Emitter(debate_id, 1, hub.emit, time.time)
         self._offset = 0
-        self._tell(DebateStarted, "duel", "Cats?", 1)
-        self._tell(TurnStarted, "debater_a", "argument", 1, 0)
+        self._emitter.emit(DebateStarted(format="duel", topic="Cats?", run=1))
+        self._emitter.emit(TurnStarted(seat="debater_a", kind="argument", round=1, position=0))
 
     async def speak(self, seconds: float) -> int:
         """Keeps to its pace whatever the load; how many events were told."""
@@ -58,13 +56,11 @@ class Publisher:
         count = round(seconds * EVENTS_PER_SECOND)
         for number in range(count):
             await asyncio.sleep(max(0.0, start + number / EVENTS_PER_SECOND - time.monotonic()))
-            self._tell(TurnChunk, "debater_a", "argument", 1, 0, self._offset, WORD)
+            self._emitter.emit(
+                TurnChunk(seat="debater_a", kind="argument", round=1, position=0, offset=self._offset, text=WORD)
+            )
             self._offset += len(WORD)
         return count
-
-    def _tell(self, kind: type, *fields: object) -> None:
-        self._next += 1
-        self._hub.emit(kind(self._next, self._debate_id, datetime.now(UTC), *fields))
 
 
 async def serve(readers: int, seconds: float) -> None:

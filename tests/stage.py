@@ -129,7 +129,15 @@ class Stage:
             "human": Person(self.store, person),
             "library": self.library,
         }
-        self.new = Record(ID, format.name, format.version, topic, settings, seats, 0.0)
+        self.new = Record(
+            id=ID,
+            format=format.name,
+            format_version=format.version,
+            topic=topic,
+            settings=settings,
+            seats=seats,
+            created_at=0.0,
+        )
         self.events: list[Event] = []
         self.slept: list[float] = []
 

@@ -75,14 +75,14 @@ class MemoryStore:
         if record.id in self._kept:
             raise id_taken(record.id)
         new = Record(
-            record.id,
-            record.format,
-            record.format_version,
-            record.topic,
-            record.settings,
-            record.seats,
-            self._now(),
-            record.status,
+            id=record.id,
+            format=record.format,
+            format_version=record.format_version,
+            topic=record.topic,
+            settings=record.settings,
+            seats=record.seats,
+            created_at=self._now(),
+            status=record.status,
             origin=record.origin,
         )
         copies = {turn.position: replace(turn, run=0, event_id=turn.position + 1) for turn in turns}
@@ -394,7 +394,8 @@ class ScriptedModel:
             on_text(word)
         if fault:
             raise fault
-        return Completion(text, "stop", Usage(prompt_characters(request) // 5, 0, 0, len(words), 0, 1))
+        usage = Usage(input_tokens=prompt_characters(request) // 5, output_tokens=len(words), calls=1)
+        return Completion(text=text, finish_reason="stop", usage=usage)
 
 
 def scripted_app(

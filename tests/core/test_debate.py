@@ -18,7 +18,9 @@ from stage import ID, Stage, ballot, judged, sensible
 
 
 def turn(started_at: float, finished_at: float) -> Turn:
-    return Turn(0, "x", "argument", 1, "", started_at=started_at, finished_at=finished_at)
+    return Turn(
+        position=0, seat="x", kind="argument", round=1, content="", started_at=started_at, finished_at=finished_at
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,8 +41,38 @@ def test_a_span_is_the_time_in_which_somebody_spoke(spans: list[tuple[float, flo
 
 
 def test_usages_add_up_and_what_was_estimated_stays_so() -> None:
-    one, other = Usage(1, 2, 3, 4, 5, 1, False, 0.5), Usage(10, 20, 30, 40, 50, 2, True, 0.25)
-    assert one + other == Usage(11, 22, 33, 44, 55, 3, True, 0.75)
+    one, other = (
+        Usage(
+            input_tokens=1,
+            cached_tokens=2,
+            cache_written_tokens=3,
+            output_tokens=4,
+            reasoning_tokens=5,
+            calls=1,
+            estimated=False,
+            cost=0.5,
+        ),
+        Usage(
+            input_tokens=10,
+            cached_tokens=20,
+            cache_written_tokens=30,
+            output_tokens=40,
+            reasoning_tokens=50,
+            calls=2,
+            estimated=True,
+            cost=0.25,
+        ),
+    )
+    assert one + other == Usage(
+        input_tokens=11,
+        cached_tokens=22,
+        cache_written_tokens=33,
+        output_tokens=44,
+        reasoning_tokens=55,
+        calls=3,
+        estimated=True,
+        cost=0.75,
+    )
 
 
 def test_limits_have_safe_defaults() -> None:
@@ -90,7 +122,9 @@ class Greedy:
         self.caps.append(request.max_tokens)
         text = sensible(request)
         on_text(text)
-        return Completion(text, "stop", Usage(output_tokens=min(self.most, request.max_tokens), calls=1))
+        return Completion(
+            text=text, finish_reason="stop", usage=Usage(output_tokens=min(self.most, request.max_tokens), calls=1)
+        )
 
 
 async def played(most: int = 10**6, **settings: Any) -> tuple[Stage, Greedy]:
@@ -176,7 +210,16 @@ def test_another_round_begins_only_while_a_quarter_of_its_output_is_left(
                 cap = debate.output_cap(seat)
                 caps.append((number, cap))
                 at = len(debate.transcript)
-                debate.transcript.append(Turn(at, seat, "argument", number, "", usage=Usage(output_tokens=cap)))
+                debate.transcript.append(
+                    Turn(
+                        position=at,
+                        seat=seat,
+                        kind="argument",
+                        round=number,
+                        content="",
+                        usage=Usage(output_tokens=cap),
+                    )
+                )
     assert caps == expected
     assert (debate.stop_reason, debate.output_cap("judge")) == ("max_total_output_tokens", 400)
 
@@ -187,5 +230,7 @@ def test_what_one_seat_saves_in_the_last_round_the_other_may_use() -> None:
     with debate.until_closing():
         next(iter(debate.rounds(["debater_a", "debater_b"], closing=["judge"])))
         assert debate.output_cap("debater_a") == 400
-        debate.transcript.append(Turn(0, "debater_a", "argument", 1, "", usage=Usage(output_tokens=50)))
+        debate.transcript.append(
+            Turn(position=0, seat="debater_a", kind="argument", round=1, content="", usage=Usage(output_tokens=50))
+        )
         assert debate.output_cap("debater_b") == 600

@@ -7,7 +7,17 @@ from typing import get_args
 
 import pytest
 
-from moot.core.events import Event, Terminal, Waiting, encode
+from moot.core.emitter import Emitter
+from moot.core.events import (
+    EVENTS_PER_RUN,
+    DebateFinished,
+    DebateStopped,
+    Event,
+    RoundStarted,
+    Terminal,
+    Waiting,
+    encode,
+)
 from moot.core.replay import turn_events
 from moot.errors import Refused
 from moot.formats.duel.format import DUEL
@@ -28,7 +38,8 @@ async def test_every_event_is_one_line_of_json_with_id_debate_time_and_type() ->
         line = encode(event)
         assert b"\n" not in line
         decoded = as_json(event)
-        assert (decoded["id"], decoded["debate"], decoded["type"]) == (1_000_000_000 + number, ID, event.type)
+        id = 1_000_000_000 + number if event is not finished[-1] else 1_999_999_999
+        assert (decoded["id"], decoded["debate"], decoded["type"]) == (id, ID, event.type)
         assert decoded["at"].startswith("2023-11-14T22:1")
     assert as_json(failed[-1]) == {
         "id": failed[-1].id,
@@ -109,3 +120,14 @@ async def test_a_run_ends_with_one_terminal_event(faults: dict[int, Refused]) ->
     made = await events(faults=faults)
     assert [event for event in made if isinstance(event, get_args(Terminal))] == [made[-1]]
     assert Waiting in get_args(Terminal)
+
+
+def test_the_last_event_of_a_run_has_an_id_that_can_be_told_from_the_run() -> None:
+    emitted: list[Event] = []
+    emitter = Emitter(ID, 5, emitted.append, lambda: 0.0)
+    emitter.emit(RoundStarted(round=1))
+    emitter.end(DebateFinished(stop_reason="", outcome={}, trace={}))
+    emitter.end(DebateStopped(stop_reason=""))
+    emitter.end(Waiting(seat="human", kind="guidance", round=1, position=3))
+    last = 6 * EVENTS_PER_RUN - 1
+    assert [event.id for event in emitted] == [5 * EVENTS_PER_RUN + 1, last, last, last - 1]

@@ -45,14 +45,14 @@ from moot.settings import Webhook, Webhooks
 SECRET = "whsec_" + base64.b64encode(b"sentinel-key-of-24-bytes").decode()
 AT = 1_700_000_000.0
 RECORD = Record(
-    "DEB-hook2345",
-    "duel",
-    1,
-    "Cats or dogs?",
-    {},
-    {},
-    AT,
-    Status.FINISHED,
+    id="DEB-hook2345",
+    format="duel",
+    format_version=1,
+    topic="Cats or dogs?",
+    settings={},
+    seats={},
+    created_at=AT,
+    status=Status.FINISHED,
     stop_reason="max_rounds",
     outcome={"summary": "Cats.", "winner": "a"},
     run=2,
@@ -223,7 +223,9 @@ def test_a_notice_says_what_has_happened(record: Record, question: str | None, k
         "timestamp": "2023-11-14T22:13:20.000+00:00",
         "data": {**about, **more},
     }
-    assert replace(notice, id="", payload="") == Notice("", "DEB-hook2345", 2, kind, "a.example 123456", "", next_at=AT)  # type: ignore[arg-type]
+    assert replace(notice, id="", payload="") == Notice(
+        id="", debate_id="DEB-hook2345", run=2, event=kind, hook="a.example 123456", payload="", next_at=AT
+    )  # type: ignore[arg-type]
 
 
 def test_a_notice_has_one_id_for_each_webhook_event_and_run() -> None:

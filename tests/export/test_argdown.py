@@ -277,17 +277,29 @@ def with_points(*points: Point) -> AnyFormat:
 
 
 def blocks(*points: Point, turns: tuple[Turn, ...] = ()) -> str:
-    record = Record("DEB-map23456", "duel", 1, "What now?", {}, {}, 0.0)
+    record = Record(
+        id="DEB-map23456", format="duel", format_version=1, topic="What now?", settings={}, seats={}, created_at=0.0
+    )
     return argdown(record, turns, with_points(*points)).partition("# What now?")[2].strip("\n")
 
 
 def test_a_format_that_tells_nothing_of_its_own_shows_what_its_models_said() -> None:
-    plain: AnyFormat = Format("plain", 1, "", DUEL.settings, (Seat("poet", "Poet", "x", 9),), DUEL.outcome, None, None)  # type: ignore[arg-type]
-    record = Record("DEB-map23456", "plain", 1, "Rain", {}, {"poet": SeatSettings("m", 0, 9)}, 0.0)
+    plain: AnyFormat = Format(
+        "plain", 1, "", DUEL.settings, (Seat("poet", "Poet", "x", max_tokens=9),), DUEL.outcome, None, None
+    )  # type: ignore[arg-type]
+    record = Record(
+        id="DEB-map23456",
+        format="plain",
+        format_version=1,
+        topic="Rain",
+        settings={},
+        seats={"poet": SeatSettings("m", 0, 9)},
+        created_at=0.0,
+    )
     turns = (
-        Turn(0, "poet", "poem", 1, "Drops."),
-        Turn(1, "human", "remark", None, "Nice."),
-        Turn(2, "poet", "end", None, ""),
+        Turn(position=0, seat="poet", kind="poem", round=1, content="Drops."),
+        Turn(position=1, seat="human", kind="remark", round=None, content="Nice."),
+        Turn(position=2, seat="poet", kind="end", round=None, content=""),
     )
     assert argdown(record, turns, plain).partition("# Rain")[2] == (
         "\n\n<Poet, poem of round 1>: Drops. #(Poet) {turns: [0]}\n"
@@ -351,7 +363,7 @@ def read(block: str) -> Read:
 
 @given(text, text, text)
 def test_no_text_becomes_anything_but_text(title: str, said: str, tag: str) -> None:
-    speech = Turn(0, "debater_a", "argument", 1, said)
+    speech = Turn(position=0, seat="debater_a", kind="argument", round=1, content=said)
     point = Point("a", f"a {said}"[:400], (0,), title=title, tags=(f"t {tag}",), supports=("b",))
     made = blocks(point, Point("b", "The motion.", title="Motion!", claim=True), turns=(speech,)).split("\n\n")
     first, second = map(read, made)

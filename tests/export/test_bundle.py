@@ -28,8 +28,10 @@ START = 1_700_000_000.0
 def debate(number: int = 1, **more: Any) -> Trace:
     seats = {"debater_a": SeatSettings("x:one", 0, 9), "judge": SeatSettings("x:two", 0, 9)}
     chosen = {"format": "duel", "status": Status.FINISHED, "created_at": START + number, **more}
-    record = Record(f"DEB-{number:08}", format_version=2, topic=f"Topic {number}", settings={}, seats=seats, **chosen)
-    return trace(record, [Turn(0, "debater_a", "argument", 1, "Words — and \n more.")])
+    record = Record(
+        id=f"DEB-{number:08}", format_version=2, topic=f"Topic {number}", settings={}, seats=seats, **chosen
+    )
+    return trace(record, [Turn(position=0, seat="debater_a", kind="argument", round=1, content="Words — and \n more.")])
 
 
 async def streamed(traces: Iterable[Trace]) -> AsyncIterator[Trace]:

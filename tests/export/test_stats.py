@@ -165,23 +165,46 @@ def made(
     format: str = "duel", model: str = "x:one", status: Status = Status.FINISHED, stars: int | None = None
 ) -> Trace:
     record = Record(
-        "DEB-1",
-        format,
-        1,
-        "Cats?",
-        {"max_rounds": 1},
-        {"judge": SeatSettings(model, 0.2, 400)},
+        id="DEB-1",
+        format=format,
+        format_version=1,
+        topic="Cats?",
+        settings={"max_rounds": 1},
+        seats={"judge": SeatSettings(model, 0.2, 400)},
         created_at=1.0,
         status=status,
         stop_reason="max_rounds",
     )
-    turn = Turn(0, "judge", "verdict", 1, "Yes.", None, Usage(output_tokens=10, calls=1), model, (), 1.0, 3.5)
+    turn = Turn(
+        position=0,
+        seat="judge",
+        kind="verdict",
+        round=1,
+        content="Yes.",
+        data=None,
+        usage=Usage(output_tokens=10, calls=1),
+        model=model,
+        marks=(),
+        started_at=1.0,
+        finished_at=3.5,
+    )
     return trace(record, [turn], Rating(stars) if stars else None)
 
 
 def test_debates_that_nobody_rated_count_but_do_not_weigh_in_the_mean_of_ratings() -> None:
     assert stats([made(stars=5), made(), made(stars=2), made(status=Status.FAILED, stars=1)]) == (
-        Stats("duel", "x:one", 3, 2, 3.5, None, 1.0, 0, 10.0, 2.5),
+        Stats(
+            format="duel",
+            models="x:one",
+            debates=3,
+            rated=2,
+            stars=3.5,
+            auto_score=None,
+            rounds=1.0,
+            early_stopped=0,
+            output_tokens=10.0,
+            seconds=2.5,
+        ),
     )
 
 

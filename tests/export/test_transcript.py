@@ -30,22 +30,50 @@ from moot.text.markdown import contained, in_line
 
 SNAPSHOT = Path(__file__).parent.parent / "snapshots" / "transcript.md"
 RECORD = Record(
-    "DEB-abcd1234",
-    "duel",
-    1,
-    "Should we use GraphQL or REST?\n\nOur clients are *many*; see <https://example.org>.",
-    {"max_rounds": 2},
-    {"debater_a": SeatSettings("http://10.0.0.1:8000/v1#qwen", 0.7, 600), "judge": SeatSettings("x:two", 0.2, 400)},
+    id="DEB-abcd1234",
+    format="duel",
+    format_version=1,
+    topic="Should we use GraphQL or REST?\n\nOur clients are *many*; see <https://example.org>.",
+    settings={"max_rounds": 2},
+    seats={
+        "debater_a": SeatSettings("http://10.0.0.1:8000/v1#qwen", 0.7, 600),
+        "judge": SeatSettings("x:two", 0.2, 400),
+    },
     created_at=1_764_892_800.0,
     status=Status.FINISHED,
     stop_reason="max_rounds",
 )
 TURNS = (
-    Turn(0, "debater_a", "argument", 1, "# REST\n\nIt is *simple*:\n\n```http\nGET /users/<id>\n```"),
-    Turn(1, "human", "guidance", None, "Think of our team."),
-    Turn(2, "debater_b", "argument", 1, "Claim\n=====\n<b>GraphQL</b> has `List<User>`.", marks=("truncated",)),
-    Turn(3, "debater_a", "argument", 2, "| cost | REST |\n|---|---|\n| cache | free |\n\n```\nnever closed"),
-    Turn(4, "judge", "verdict", None, "A was clearer.\n\n## Round 9\n\n### Debater A · argument"),
+    Turn(
+        position=0,
+        seat="debater_a",
+        kind="argument",
+        round=1,
+        content="# REST\n\nIt is *simple*:\n\n```http\nGET /users/<id>\n```",
+    ),
+    Turn(position=1, seat="human", kind="guidance", round=None, content="Think of our team."),
+    Turn(
+        position=2,
+        seat="debater_b",
+        kind="argument",
+        round=1,
+        content="Claim\n=====\n<b>GraphQL</b> has `List<User>`.",
+        marks=("truncated",),
+    ),
+    Turn(
+        position=3,
+        seat="debater_a",
+        kind="argument",
+        round=2,
+        content="| cost | REST |\n|---|---|\n| cache | free |\n\n```\nnever closed",
+    ),
+    Turn(
+        position=4,
+        seat="judge",
+        kind="verdict",
+        round=None,
+        content="A was clearer.\n\n## Round 9\n\n### Debater A · argument",
+    ),
 )
 OUTCOME = Verdict(
     winner="a",
@@ -183,7 +211,10 @@ def test_a_long_question_is_cut_in_the_title_alone() -> None:
     ],
 )
 def test_turns_are_grouped_by_round(rounds: list[int | None], names: list[str]) -> None:
-    turns = [Turn(at, "debater_a", "argument", round, "Yes.") for at, round in enumerate(rounds)]
+    turns = [
+        Turn(position=at, seat="debater_a", kind="argument", round=round, content="Yes.")
+        for at, round in enumerate(rounds)
+    ]
     found = [line[3:] for line in outline(markdown(RECORD, turns)) if line.startswith("## ")]
     assert found[-len(names) - 1 :] == ["Outcome", *names]
 
@@ -192,7 +223,10 @@ def test_turns_are_grouped_by_round(rounds: list[int | None], names: list[str]) 
 @example(["- a"], "    <!A")
 @example(["    <b>"], "- a\n\n  <b>")
 def test_no_turn_adds_to_the_outline_or_the_anchors(contents: list[str], summary: str) -> None:
-    turns = [Turn(at, "debater_a", "argument", 1, content) for at, content in enumerate(contents)]
+    turns = [
+        Turn(position=at, seat="debater_a", kind="argument", round=1, content=content)
+        for at, content in enumerate(contents)
+    ]
     outcome = OUTCOME.model_copy(update={"summary": summary})
     made = markdown(replace(RECORD, topic="Cats?"), turns, outcome)
     body = made.split("---\n", 2)[2]

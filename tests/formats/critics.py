@@ -107,9 +107,9 @@ def asked(stage: Stage, seat: str) -> list[str]:
 
 
 def proposal(content: str, round: int, position: int = 0) -> Turn:
-    return Turn(position, "proposer", "proposal", round, content)
+    return Turn(position=position, seat="proposer", kind="proposal", round=round, content=content)
 
 
 def review(data: str, round: int, position: int = 0) -> Turn:
     """A critique as a turn."""
-    return Turn(position, "skeptic", "critique", round, REVIEW, json.loads(data))
+    return Turn(position=position, seat="skeptic", kind="critique", round=round, content=REVIEW, data=json.loads(data))

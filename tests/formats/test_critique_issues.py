@@ -15,7 +15,7 @@ from moot.formats.critique.answers import Critique, Raised, replies
 from moot.formats.critique.issues import Issue, auto_score, judged, replied, tracked
 from moot.players.answer import Unreadable, parse
 
-OPEN = Issue(1, "critical", "Why is q even?", "so is q", True, raised=1, upheld=1)
+OPEN = Issue(number=1, severity="critical", text="Why is q even?", passage="so is q", quoted=True, raised=1, upheld=1)
 
 
 def after(*turns: Turn) -> list[tuple[int, str, str]]:
@@ -25,9 +25,31 @@ def after(*turns: Turn) -> list[tuple[int, str, str]]:
 def test_an_issue_is_answered_when_the_proposer_replies_and_the_skeptic_does_not_take_it_up_again() -> None:
     said = (proposal(PROPOSAL, 1), review(critique(), 1), proposal("Issue 1: because q² = 2r².", 2))
     assert tracked(said[:2]) == (OPEN,)
-    waiting = Issue(1, "critical", "Why is q even?", "so is q", True, 1, 1, "open", "because q² = 2r².", 2)
+    waiting = Issue(
+        number=1,
+        severity="critical",
+        text="Why is q even?",
+        passage="so is q",
+        quoted=True,
+        raised=1,
+        upheld=1,
+        status="open",
+        reply="because q² = 2r².",
+        replied=2,
+    )
     assert tracked(said) == (waiting,)
-    settled = Issue(1, "critical", "Why is q even?", "so is q", True, 1, 1, "answered", "because q² = 2r².", 2)
+    settled = Issue(
+        number=1,
+        severity="critical",
+        text="Why is q even?",
+        passage="so is q",
+        quoted=True,
+        raised=1,
+        upheld=1,
+        status="answered",
+        reply="because q² = 2r².",
+        replied=2,
+    )
     assert tracked((*said, review(fine(), 2))) == (settled,)
 
 
@@ -150,7 +172,12 @@ def test_no_issue_is_ever_lost_renumbered_or_settled_in_another_way(rounds: list
         still = {each.text.casefold().strip("?") for each in now if each.status == "open"}
         assert {raised.text.casefold().strip("?") for raised in form.issues} <= still
         issues = now
-        turns += [proposal(words, round), Turn(0, "skeptic", "critique", round, "", form.model_dump(mode="json"))]
+        turns += [
+            proposal(words, round),
+            Turn(
+                position=0, seat="skeptic", kind="critique", round=round, content="", data=form.model_dump(mode="json")
+            ),
+        ]
     assert tracked(turns) == issues
 
 
@@ -264,9 +291,12 @@ def test_a_form_that_cannot_be_read_says_why(form: str, fault: str) -> None:
 def test_the_automatic_score_is_the_last_score_less_what_stayed_open(
     score: float | None, severities: list[Any], auto: float | None
 ) -> None:
-    held = [Issue(at, severity, "x", "", False, 1, 1) for at, severity in enumerate(severities, 1)]
+    held = [
+        Issue(number=at, severity=severity, text="x", passage="", quoted=False, raised=1, upheld=1)
+        for at, severity in enumerate(severities, 1)
+    ]
     settled = [
-        Issue(8, "critical", "x", "", False, 1, 1, "answered"),
-        Issue(9, "major", "x", "", False, 1, 1, "withdrawn"),
+        Issue(number=8, severity="critical", text="x", passage="", quoted=False, raised=1, upheld=1, status="answered"),
+        Issue(number=9, severity="major", text="x", passage="", quoted=False, raised=1, upheld=1, status="withdrawn"),
     ]
     assert auto_score(score, [*held, *settled]) == auto

@@ -163,7 +163,7 @@ async def test_without_key_arguments_of_the_moderator_s_each_opening_speaks_for_
 
 
 def said(position: int, content: str) -> Turn:
-    return Turn(position, "debater_1", "opening", 1, content)
+    return Turn(position=position, seat="debater_1", kind="opening", round=1, content=content)
 
 
 def test_a_point_links_to_two_turns_at_most_and_to_nothing_unlike_it() -> None:
@@ -228,18 +228,30 @@ async def test_after_an_agreement_only_those_who_did_not_agree_dissent() -> None
 # Confidence
 
 
-SYNTHESIS = Turn(9, "moderator", "synthesis", None, "Do it.", {"recommendation": "Do it."})
+SYNTHESIS = Turn(
+    position=9, seat="moderator", kind="synthesis", round=None, content="Do it.", data={"recommendation": "Do it."}
+)
 
 
 def debate_with(ended: str | None, *turns: Turn) -> Debate[Any]:
     settings = PanelSettings.model_validate({"sources": [{"name": "s", "text": "Cats sleep all day long."}]})
-    first = Turn(0, "moderator", "analysis", None, "f", ANALYSIS)
+    first = Turn(position=0, seat="moderator", kind="analysis", round=None, content="f", data=ANALYSIS)
     return Debate("DEB-x", "Cats?", settings, {}, [first, *turns, SYNTHESIS], stop_reason=ended)
 
 
-LATE = Turn(1, "debater_1", "opening", 1, "", marks=("late",))
-UNREAD = Turn(2, "debater_2", "rebuttal", 1, "(unreadable)", {"content": "x"}, marks=("fallback",))
-FORGED = Turn(3, "debater_1", "rebuttal", 1, 'As "dogs sleep at night only" [S1] shows.')
+LATE = Turn(position=1, seat="debater_1", kind="opening", round=1, content="", marks=("late",))
+UNREAD = Turn(
+    position=2,
+    seat="debater_2",
+    kind="rebuttal",
+    round=1,
+    content="(unreadable)",
+    data={"content": "x"},
+    marks=("fallback",),
+)
+FORGED = Turn(
+    position=3, seat="debater_1", kind="rebuttal", round=1, content='As "dogs sleep at night only" [S1] shows.'
+)
 AGREED, WON = "the debaters agreed, in their own words", "another debater conceded to one perspective, in its own words"
 STOPPED = "the arguments stopped moving before agreement"
 RAN_OUT = "the rounds ran out before the debaters agreed"

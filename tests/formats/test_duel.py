@@ -270,7 +270,7 @@ class Verbose:
         text = sensible(request)
         on_text(text)
         length = "stop" if request.schema else "length"
-        return Completion(text, length, Usage(output_tokens=request.max_tokens, calls=1))  # type: ignore[arg-type]
+        return Completion(text=text, finish_reason=length, usage=Usage(output_tokens=request.max_tokens, calls=1))  # type: ignore[arg-type]
 
 
 async def test_the_outcome_admits_that_turns_ran_into_the_cap() -> None:

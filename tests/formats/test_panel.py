@@ -247,7 +247,7 @@ async def test_openings_are_spoken_side_by_side() -> None:
         async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
             if "Say in one sentence what you recommend" in request.messages[-1].content:
                 await everyone.wait()
-            return Completion(panelists(request), "stop", Usage(calls=1))
+            return Completion(text=panelists(request), finish_reason="stop", usage=Usage(calls=1))
 
     panelists = Panelists()
     stage = panel(None, {**ONE, "perspectives": FOUR[:3]})
@@ -455,7 +455,9 @@ class Verbose(Panelists):
     """Everybody writes as many tokens as they may."""
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        return Completion(self(request), "stop", Usage(output_tokens=request.max_tokens, calls=1))
+        return Completion(
+            text=self(request), finish_reason="stop", usage=Usage(output_tokens=request.max_tokens, calls=1)
+        )
 
 
 async def caps_of(budget: Any) -> list[tuple[str, int]]:
@@ -512,7 +514,7 @@ class Hanging(Panelists):
             on_text('{"content": "Let me' if request.schema else "Let me")
             await asyncio.Event().wait()
         on_text(reply)
-        return Completion(reply, "stop", Usage(calls=1, output_tokens=9))
+        return Completion(text=reply, finish_reason="stop", usage=Usage(calls=1, output_tokens=9))
 
 
 @pytest.mark.parametrize("kind", ["opening", "rebuttal"])

@@ -218,7 +218,17 @@ def test_ideas_are_ranked_by_their_score_afterwards_and_share_a_rank_when_it_is_
 def test_the_last_evaluation_of_an_idea_is_the_newest_that_finished() -> None:
     def record(key: str, status: Status, outcome: Scorecard | None = None, format: str = "evaluation") -> Record:
         kept = outcome.model_dump(mode="json") if outcome else None
-        return Record("DEB-1", format, 1, "Rain", {"idea_key": key}, {}, 0.0, status, outcome=kept)
+        return Record(
+            id="DEB-1",
+            format=format,
+            format_version=1,
+            topic="Rain",
+            settings={"idea_key": key},
+            seats={},
+            created_at=0.0,
+            status=status,
+            outcome=kept,
+        )
 
     older = card(("problem", 1, 2), before=1, after=2)
     records = [

@@ -167,7 +167,10 @@ def interview(debate: Debate[Settings]) -> Script[Interviewed]:
 def interviews(folder: Path) -> dict[str, Any]:
     for name in ("rules", "notes", "text"):
         (folder / f"{name}.md").write_text("Write.")
-    seats = (Seat("writer", "Writer", "writer", max_tokens=50), Seat("human", "You", "human", 0, player="human"))
+    seats = (
+        Seat("writer", "Writer", "writer", max_tokens=50),
+        Seat("human", "You", "human", max_tokens=0, player="human"),
+    )
     format = Format("interview", 1, "Asks, then writes.", Settings, seats, Interviewed, interview, folder)
     return dict(by_name([format]))
 
@@ -225,7 +228,7 @@ def made_up(parts: list[Part], folder: Path) -> dict[str, Any]:
         (folder / f"{name}.md").write_text("Write.")
     groups = {"one": "debater", "other": "debater", "judge": "judge"}
     seats = [Seat(seat, seat.capitalize(), group, max_tokens=50) for seat, group in groups.items()]
-    seats.append(Seat("human", "You", "human", 0, player="human"))
+    seats.append(Seat("human", "You", "human", max_tokens=0, player="human"))
     return dict(by_name([Format("made_up", 1, "Anything.", Settings, tuple(seats), Interviewed, script, folder)]))
 
 

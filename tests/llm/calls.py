@@ -15,10 +15,14 @@ from moot.llm.client import Completion, Message, Request, Schema, Timeouts
 from moot.llm.openai_api import OpenAIClient
 
 KEY = "sk-sentinel-0123456789"
-REQUEST = Request("m1", (Message("system", "Be brief."), Message("user", "Why?")), 50, 0.5)
-WITH_SCHEMA = Request("m1", REQUEST.messages, 50, 0.5, Schema("verdict", {"type": "object"}))
+REQUEST = Request(
+    model="m1", messages=(Message("system", "Be brief."), Message("user", "Why?")), max_tokens=50, temperature=0.5
+)
+WITH_SCHEMA = Request(
+    model="m1", messages=REQUEST.messages, max_tokens=50, temperature=0.5, schema=Schema("verdict", {"type": "object"})
+)
 COUNTED = Usage(input_tokens=7, output_tokens=3, calls=1)
-HELLO = Completion("Hello", "stop", COUNTED)
+HELLO = Completion(text="Hello", finish_reason="stop", usage=COUNTED)
 HALF = STREAM_HEAD + framed(event("Hel")) + framed(event("lo"))
 
 

@@ -63,7 +63,9 @@ def local() -> LocalServer:
 async def test_an_answer_streams_in(session: aiohttp.ClientSession, local: LocalServer) -> None:
     got: list[str] = []
     client = client_of(session, local.base_url, api_key=local.api_key)
-    completion = await client.complete(Request("smollm2", (Message("user", "Say hello."),), 12, 0.0), got.append)
+    completion = await client.complete(
+        Request(model="smollm2", messages=(Message("user", "Say hello."),), max_tokens=12, temperature=0.0), got.append
+    )
     assert len(got) > 1
     assert "".join(got) == completion.text
     assert (completion.usage.calls, completion.usage.estimated) == (1, False)
@@ -72,7 +74,9 @@ async def test_an_answer_streams_in(session: aiohttp.ClientSession, local: Local
 @pytest.mark.local_model
 async def test_an_answer_keeps_to_its_schema(session: aiohttp.ClientSession, local: LocalServer) -> None:
     client = client_of(session, local.base_url, api_key=local.api_key)
-    request = Request("smollm2", (RULES, Message("user", "Who won?")), 60, 0.0, VERDICT)
+    request = Request(
+        model="smollm2", messages=(RULES, Message("user", "Who won?")), max_tokens=60, temperature=0.0, schema=VERDICT
+    )
     completion = await client.complete(request, lambda text: None)
     answer = json.loads(completion.text)
     assert (answer.keys(), answer["winner"] in "ab", answer["score"] in range(10)) == ({"winner", "score"}, True, True)
@@ -85,7 +89,10 @@ async def test_a_real_llama_cpp_server_takes_what_is_sent_to_one(
 ) -> None:
     takes = next(provider for provider in BUILT_IN if provider.name == "llamacpp").takes_for
     client = client_of(session, local.base_url, api_key=local.api_key, takes=takes)
-    completion = await client.complete(Request("smollm2", (Message("user", "Say hello."),), 5, 0.0), lambda text: None)
+    completion = await client.complete(
+        Request(model="smollm2", messages=(Message("user", "Say hello."),), max_tokens=5, temperature=0.0),
+        lambda text: None,
+    )
     assert (completion.dropped, completion.usage.estimated) == ((), False)
 
 
@@ -93,7 +100,7 @@ async def test_a_real_llama_cpp_server_takes_what_is_sent_to_one(
 async def test_a_shared_beginning_is_not_computed_again(session: aiohttp.ClientSession, local: LocalServer) -> None:
     client = client_of(session, local.base_url, api_key=local.api_key)
     for question in ("Is tea better?", "Is coffee better?"):
-        request = Request("smollm2", (RULES, Message("user", question)), 5, 0.0)
+        request = Request(model="smollm2", messages=(RULES, Message("user", question)), max_tokens=5, temperature=0.0)
         usage = (await client.complete(request, lambda text: None)).usage
     assert usage.cached_tokens > 0.8 * usage.input_tokens
 

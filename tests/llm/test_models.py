@@ -21,7 +21,7 @@ from moot.settings import AppSettings, ProviderSettings
 
 KEYS = {"DEEPSEEK_API_KEY": "sk-1", "OPENAI_API_KEY": "sk-2"}
 GROUPS = {"DEEPSEEK_MODEL_DEBATER": "talker", "DEEPSEEK_MODEL_JUDGE": "thinker"}
-REQUEST = Request("mock", (Message("user", "Why?"),), 50, 0.5)
+REQUEST = Request(model="mock", messages=(Message("user", "Why?"),), max_tokens=50, temperature=0.5)
 NO_OLLAMA = {"OLLAMA_HOST": "127.0.0.1:9"}
 
 
@@ -192,11 +192,14 @@ async def test_calls_to_one_provider_keep_to_its_limit_over_all_debates_of_the_p
             most = max(most, running)
             await asyncio.sleep(0)
             running -= 1
-            return Completion("yes", "stop", Usage(calls=1))
+            return Completion(text="yes", finish_reason="stop", usage=Usage(calls=1))
 
     own = {"deepseek": ProviderSettings(max_concurrent=2)}
     process = Models({"DEEPSEEK_API_KEY": "k"}, own, clients={"deepseek": Counting()})
     connections = [await process.connect(f"deepseek:{model}") for model in ("one", "two") * 5]
-    calls = (client.complete(Request(model, (), 5, 0.5), print) for client, model in connections)
+    calls = (
+        client.complete(Request(model=model, messages=(), max_tokens=5, temperature=0.5), print)
+        for client, model in connections
+    )
     assert [completion.text for completion in await asyncio.gather(*calls)] == ["yes"] * 10
     assert most == 2

@@ -92,7 +92,7 @@ async def test_a_reply_may_be_split_at_any_byte(session: aiohttp.ClientSession) 
     async with BadServer(shows(), *answers) as server:
         client = client_of(session, server)
         completions = {await client.complete(REQUEST, lambda text: None) for _ in splits}
-    assert completions == {Completion("Grüße, 世界 🌍", "length", COUNTED)}
+    assert completions == {Completion(text="Grüße, 世界 🌍", finish_reason="length", usage=COUNTED)}
 
 
 async def test_a_last_line_without_its_end_counts(session: aiohttp.ClientSession) -> None:
@@ -102,7 +102,7 @@ async def test_a_last_line_without_its_end_counts(session: aiohttp.ClientSession
 async def test_thinking_is_kept_apart(session: aiohttp.ClientSession) -> None:
     thought = json.dumps({"message": {"role": "assistant", "content": "", "thinking": "Hm."}, "done": False})
     completion = await ask(session, sends(lined(thought.encode() + b"\n", line("Hello"), last_line())))
-    assert completion == Completion("Hello", "stop", COUNTED, reasoning="Hm.")
+    assert completion == Completion(text="Hello", finish_reason="stop", usage=COUNTED, reasoning="Hm.")
 
 
 async def test_a_server_that_does_not_stream_is_understood(session: aiohttp.ClientSession) -> None:
@@ -194,7 +194,7 @@ async def test_a_model_that_cannot_think_is_not_told_about_it_again(session: aio
         client = client_of(session, server)
         for _ in range(2):
             completion = await client.complete(REQUEST, lambda text: None)
-            assert completion == Completion("Hello", "stop", COUNTED, dropped=("think",))
+            assert completion == Completion(text="Hello", finish_reason="stop", usage=COUNTED, dropped=("think",))
     assert ["think" in request.body for request in server.requests[1:]] == [True, False, False]
 
 
@@ -202,7 +202,9 @@ async def test_a_refused_schema_is_asked_for_in_a_simpler_way(session: aiohttp.C
     refusal = sends(whole("400 Bad Request", {"error": "invalid JSON schema in format"}))
     async with BadServer(shows(), refusal, refusal, sends(HELLO_LINES)) as server:
         completion = await client_of(session, server).complete(WITH_SCHEMA, lambda text: None)
-    assert completion == Completion("Hello", "stop", COUNTED, dropped=("json_schema", "json_object"))
+    assert completion == Completion(
+        text="Hello", finish_reason="stop", usage=COUNTED, dropped=("json_schema", "json_object")
+    )
     assert [request.body.get("format") for request in server.requests[1:]] == [{"type": "object"}, "json", None]
 
 
@@ -229,7 +231,10 @@ async def contexts(session: aiohttp.ClientSession, show: Answer, *characters: in
     async with BadServer(show, *[sends(HELLO_LINES)] * len(characters)) as server:
         client = client_of(session, server)
         for size in characters:
-            await client.complete(Request("m1", (Message("user", "x" * size),), 50, 0.5), lambda text: None)
+            await client.complete(
+                Request(model="m1", messages=(Message("user", "x" * size),), max_tokens=50, temperature=0.5),
+                lambda text: None,
+            )
     return [request.body["options"]["num_ctx"] for request in server.requests[1:]]
 
 

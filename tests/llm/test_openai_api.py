@@ -107,12 +107,14 @@ async def test_an_event_may_be_split_at_any_byte(session: aiohttp.ClientSession)
     async with BadServer(*answers) as server:
         client = client_of(session, server.url)
         completions = {await client.complete(REQUEST, lambda text: None) for _ in splits}
-    assert completions == {Completion(STORY, "length", COUNTED)}
+    assert completions == {Completion(text=STORY, finish_reason="length", usage=COUNTED)}
 
 
 async def test_a_stream_may_come_byte_by_byte(session: aiohttp.ClientSession) -> None:
     parts = [framed(bytes([byte])) for byte in STORY_BYTES]
-    assert await ask(session, sends(STREAM_HEAD, *parts, END)) == Completion(STORY, "length", COUNTED)
+    assert await ask(session, sends(STREAM_HEAD, *parts, END)) == Completion(
+        text=STORY, finish_reason="length", usage=COUNTED
+    )
 
 
 async def test_reasoning_is_kept_apart(session: aiohttp.ClientSession) -> None:
@@ -125,7 +127,7 @@ async def test_reasoning_is_kept_apart(session: aiohttp.ClientSession) -> None:
     }
     completion = await ask(session, sends(streamed(*thinking, event("Yes", "stop", usage=usage), DONE)))
     counted = Usage(input_tokens=90, cached_tokens=64, output_tokens=30, reasoning_tokens=20, calls=1)
-    assert completion == Completion("Yes", "stop", counted, reasoning="Hm, well.")
+    assert completion == Completion(text="Yes", finish_reason="stop", usage=counted, reasoning="Hm, well.")
 
 
 async def test_cached_tokens_are_read_in_openai_s_place_too(session: aiohttp.ClientSession) -> None:
@@ -138,7 +140,7 @@ async def test_cached_tokens_are_read_in_openai_s_place_too(session: aiohttp.Cli
 async def test_usage_that_is_missing_or_nonsense_is_estimated(session: aiohttp.ClientSession, usage: object) -> None:
     completion = await ask(session, sends(streamed(event("Hello", "stop", usage=usage), DONE)))
     estimate = Usage(input_tokens=4, output_tokens=2, calls=1, estimated=True)
-    assert completion == Completion("Hello", "stop", estimate)
+    assert completion == Completion(text="Hello", finish_reason="stop", usage=estimate)
 
 
 async def test_nul_characters_lone_surrogates_and_broken_utf8_are_replaced(session: aiohttp.ClientSession) -> None:
@@ -147,7 +149,9 @@ async def test_nul_characters_lone_surrogates_and_broken_utf8_are_replaced(sessi
         b'data: {"choices":[{"delta":{"content":"\xff"}}]}',
     )
     body = (event("a\0"), lone + b"\n\n", broken + b"\n\n", event("😀", "stop", usage=USAGE))
-    assert await ask(session, sends(streamed(*body))) == Completion("a\ufffdb\ufffd\ufffd😀", "stop", COUNTED)
+    assert await ask(session, sends(streamed(*body))) == Completion(
+        text="a\ufffdb\ufffd\ufffd😀", finish_reason="stop", usage=COUNTED
+    )
 
 
 @pytest.mark.parametrize(("given", "meant"), [("length", "length"), ("content_filter", "stop"), ("tool_calls", "stop")])
@@ -160,7 +164,9 @@ async def test_only_length_is_a_finish_reason_of_its_own(
 async def test_a_server_that_ignores_stream_is_understood(session: aiohttp.ClientSession) -> None:
     message = {"role": "assistant", "content": "Hello", "reasoning_content": "Hm."}
     body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": USAGE}
-    assert await ask(session, sends(whole("200 OK", body))) == Completion("Hello", "stop", COUNTED, reasoning="Hm.")
+    assert await ask(session, sends(whole("200 OK", body))) == Completion(
+        text="Hello", finish_reason="stop", usage=COUNTED, reasoning="Hm."
+    )
 
 
 async def test_done_without_a_finish_reason_is_an_end(session: aiohttp.ClientSession) -> None:
@@ -198,7 +204,9 @@ async def test_a_refused_schema_is_asked_for_in_a_simpler_way_once(session: aioh
         client = client_of(session, server.url)
         for _ in range(2):
             completion = await client.complete(WITH_SCHEMA, lambda text: None)
-            assert completion == Completion("Hello", "stop", COUNTED, dropped=("json_schema", "json_object"))
+            assert completion == Completion(
+                text="Hello", finish_reason="stop", usage=COUNTED, dropped=("json_schema", "json_object")
+            )
     formats = [request.body.get("response_format", {}).get("type") for request in server.requests]
     assert formats == ["json_schema", "json_object", None, None]
 
@@ -217,7 +225,7 @@ async def test_a_refused_parameter_is_left_out(
     refusal = sends(whole("400 Bad Request", {"error": {"message": complaint}}))
     async with BadServer(refusal, sends(said("Hello"))) as server:
         completion = await client_of(session, server.url).complete(REQUEST, lambda text: None)
-    assert completion == Completion("Hello", "stop", COUNTED, dropped=dropped)
+    assert completion == Completion(text="Hello", finish_reason="stop", usage=COUNTED, dropped=dropped)
     assert set(server.requests[1].body) == {"model", "messages", "stream"} | fields
 
 

@@ -309,7 +309,7 @@ class Observer:
         self.came.append(number)
         try:
             async with asyncio.timeout(plan.cancelled_after):
-                request = Request(str(number), (), 1, 0)
+                request = Request(model=str(number), messages=(), max_tokens=1, temperature=0)
                 await Paced(self, self.pace).complete(request, lambda text: None)
         except (RateLimited, TimeoutError):
             pass

@@ -34,7 +34,17 @@ def test_well_known_models_have_a_listed_price(model: str) -> None:
 
 def test_cached_tokens_make_a_listed_price_smaller() -> None:
     prices = Prices(PROVIDERS, {})
-    cold, warm = (Usage(1000, cached, 0, 0, 0, 1) for cached in (0, 1000))
+    cold, warm = (
+        Usage(
+            input_tokens=1000,
+            cached_tokens=cached,
+            cache_written_tokens=0,
+            output_tokens=0,
+            reasoning_tokens=0,
+            calls=1,
+        )
+        for cached in (0, 1000)
+    )
     dear, cheap = (prices.cost("deepseek:deepseek-chat", usage) for usage in (cold, warm))
     assert dear is not None
     assert cheap is not None
@@ -67,5 +77,7 @@ async def test_every_completion_says_what_it_cost() -> None:
     connection = await models.connect("scripted:m")
     from moot.llm.client import Request
 
-    completion = await connection.client.complete(Request(connection.model, (), 10, 0.5), lambda text: None)
+    completion = await connection.client.complete(
+        Request(model=connection.model, messages=(), max_tokens=10, temperature=0.5), lambda text: None
+    )
     assert completion.usage.cost == pytest.approx(2 * 5 / 1e6)

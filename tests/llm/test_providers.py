@@ -74,7 +74,13 @@ async def test_exactly_this_is_sent(name: str, path: str, prose: Body, structure
         client, model = await models.connect(name)
         for request in (REQUEST, WITH_SCHEMA):
             await client.complete(
-                Request(model, request.messages, request.max_tokens, request.temperature, request.schema),
+                Request(
+                    model=model,
+                    messages=request.messages,
+                    max_tokens=request.max_tokens,
+                    temperature=request.temperature,
+                    schema=request.schema,
+                ),
                 lambda text: None,
             )
         await models.close()
@@ -85,7 +91,15 @@ async def test_exactly_this_is_sent(name: str, path: str, prose: Body, structure
 async def test_a_debate_may_let_its_models_think() -> None:
     def answer(body: Body) -> str:
         schema = Schema("answer", body["format"]) if "format" in body else None
-        return sensible(Request(body["model"], tuple(map(str, body["messages"])), 1, 0, schema))  # type: ignore[arg-type]
+        return sensible(
+            Request(
+                model=body["model"],
+                messages=tuple(map(str, body["messages"])),
+                max_tokens=1,
+                temperature=0,
+                schema=schema,
+            )
+        )  # type: ignore[arg-type]
 
     async with chat_completions(answer) as deepseek, ollama(answer) as local:
         environ = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": deepseek.url, "OLLAMA_HOST": local.url}
@@ -194,7 +208,15 @@ def test_a_paid_provider_needs_its_key() -> None:
 async def test_seats_on_different_servers_are_each_spoken_to_in_their_own_dialect() -> None:
     def answer(body: Body) -> str:
         schema = Schema("answer", body["format"]) if "format" in body else None
-        return sensible(Request(body["model"], tuple(map(str, body["messages"])), 1, 0, schema))  # type: ignore[arg-type]
+        return sensible(
+            Request(
+                model=body["model"],
+                messages=tuple(map(str, body["messages"])),
+                max_tokens=1,
+                temperature=0,
+                schema=schema,
+            )
+        )  # type: ignore[arg-type]
 
     async with chat_completions(answer) as deepseek, ollama(answer) as local:
         environ = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": deepseek.url, "OLLAMA_HOST": local.url}

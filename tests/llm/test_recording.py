@@ -193,14 +193,24 @@ async def test_a_key_never_gets_into_a_recording(tmp_path: Path, session: aiohtt
 TEXTS = st.text(max_size=8)
 REQUESTS = st.builds(
     Request,
-    st.sampled_from(["m1", "m2"]),
-    st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXTS), max_size=2).map(tuple),
-    st.integers(1, 3),
-    st.sampled_from([0, 0.0, 0.7, 1]),
-    st.none() | st.builds(Schema, TEXTS, st.dictionaries(TEXTS, st.integers(0, 2) | st.floats(0, 1) | TEXTS)),
+    model=st.sampled_from(["m1", "m2"]),
+    messages=st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXTS), max_size=2).map(
+        tuple
+    ),
+    max_tokens=st.integers(1, 3),
+    temperature=st.sampled_from([0, 0.0, 0.7, 1]),
+    schema=st.none() | st.builds(Schema, TEXTS, st.dictionaries(TEXTS, st.integers(0, 2) | st.floats(0, 1) | TEXTS)),
 )
-USAGES = st.builds(Usage, *[st.integers(0, 10**9)] * 6, st.booleans())
-COMPLETIONS = st.builds(Completion, TEXTS, st.sampled_from(["stop", "length"]), USAGES, TEXTS, st.just(("schema",)))
+COUNTS = ["input_tokens", "cached_tokens", "cache_written_tokens", "output_tokens", "reasoning_tokens", "calls"]
+USAGES = st.builds(Usage, **dict.fromkeys(COUNTS, st.integers(0, 10**9)), estimated=st.booleans())
+COMPLETIONS = st.builds(
+    Completion,
+    text=TEXTS,
+    finish_reason=st.sampled_from(["stop", "length"]),
+    usage=USAGES,
+    reasoning=TEXTS,
+    dropped=st.just(("schema",)),
+)
 SECONDS = st.none() | st.floats(0, 1e6)
 FAULTS = st.one_of(
     st.builds(RateLimited, TEXTS, retry_after=SECONDS),

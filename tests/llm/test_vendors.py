@@ -37,7 +37,13 @@ async def ask(
     session: aiohttp.ClientSession, provider: str, model: str, *answers: Answer, schema: bool = False
 ) -> tuple[Completion, list[dict[str, Any]]]:
     """The completion and the bodies of the requests it took, which were all answered."""
-    request = Request(model, REQUEST.messages, 50, 0.5, WITH_SCHEMA.schema if schema else None)
+    request = Request(
+        model=model,
+        messages=REQUEST.messages,
+        max_tokens=50,
+        temperature=0.5,
+        schema=WITH_SCHEMA.schema if schema else None,
+    )
     async with BadServer(*answers) as server:
         completion = await client_of(session, server, provider).complete(request, lambda text: None)
     assert len(server.requests) == len(answers)
@@ -74,7 +80,13 @@ async def test_deepseek_answers_without_thinking(session: aiohttp.ClientSession)
         )
     )
     completion, (body,) = await ask(session, "deepseek", "deepseek-chat", answer)
-    assert completion == Completion("Hello", "stop", Usage(90, 64, 0, 12, 0, 1))
+    assert completion == Completion(
+        text="Hello",
+        finish_reason="stop",
+        usage=Usage(
+            input_tokens=90, cached_tokens=64, cache_written_tokens=0, output_tokens=12, reasoning_tokens=0, calls=1
+        ),
+    )
     assert body["thinking"] == {"type": "disabled"}
 
 
@@ -90,7 +102,14 @@ async def test_deepseek_s_reasoner_may_think(session: aiohttp.ClientSession) -> 
         )
     )
     completion, (body,) = await ask(session, "deepseek", "deepseek-reasoner", answer)
-    assert completion == Completion("Yes", "length", Usage(9, 0, 0, 12, 10, 1), reasoning="Hm, well.")
+    assert completion == Completion(
+        text="Yes",
+        finish_reason="length",
+        usage=Usage(
+            input_tokens=9, cached_tokens=0, cache_written_tokens=0, output_tokens=12, reasoning_tokens=10, calls=1
+        ),
+        reasoning="Hm, well.",
+    )
     assert "thinking" not in body
 
 
@@ -125,7 +144,9 @@ async def test_openai_s_reasoning_models_think_little_and_take_no_temperature(
     completion, (body,) = await ask(session, "openai", model, sends(said("Hello")))
     assert (body.get("reasoning_effort"), body.get("temperature")) == (effort, temperature)
     assert (body["max_completion_tokens"], "max_tokens" in body) == (50, False)
-    assert completion == Completion("Hello", "stop", COUNTED, dropped=() if temperature else ("temperature",))
+    assert completion == Completion(
+        text="Hello", finish_reason="stop", usage=COUNTED, dropped=() if temperature else ("temperature",)
+    )
 
 
 async def test_an_openai_model_nobody_knew_yet_is_learned_by_asking(session: aiohttp.ClientSession) -> None:
@@ -149,7 +170,9 @@ async def test_an_openai_model_nobody_knew_yet_is_learned_by_asking(session: aio
         ),
         sends(said("Hello")),
     )
-    assert completion == Completion("Hello", "stop", COUNTED, dropped=("temperature", "reasoning_effort"))
+    assert completion == Completion(
+        text="Hello", finish_reason="stop", usage=COUNTED, dropped=("temperature", "reasoning_effort")
+    )
     assert bodies[-1].keys() == {"model", "messages", "max_completion_tokens", "stream", "stream_options"}
 
 
@@ -159,7 +182,7 @@ async def test_an_openai_model_nobody_knew_yet_is_learned_by_asking(session: aio
 async def test_anthropic_is_asked_for_json_in_words_only(session: aiohttp.ClientSession) -> None:
     answer = sends(streamed(event({"role": "assistant", "content": ""}), event("{}"), event({}, "stop"), COUNT, DONE))
     completion, (body,) = await ask(session, "anthropic", "claude-sonnet-4-5", answer, schema=True)
-    assert completion == Completion("{}", "stop", COUNTED)
+    assert completion == Completion(text="{}", finish_reason="stop", usage=COUNTED)
     assert body.keys() == {"model", "messages", "max_tokens", "temperature", "stream", "stream_options"}
 
 
@@ -205,7 +228,7 @@ async def test_an_openrouter_model_that_must_reason_is_let(session: aiohttp.Clie
         "400 Bad Request", message="Reasoning is mandatory for this endpoint and cannot be disabled.", code=400
     )
     completion, bodies = await ask(session, "openrouter", "x/y", refusal, sends(said("Hello")))
-    assert completion == Completion("Hello", "stop", COUNTED, dropped=("reasoning",))
+    assert completion == Completion(text="Hello", finish_reason="stop", usage=COUNTED, dropped=("reasoning",))
     assert [body.get("reasoning") for body in bodies] == [{"effort": "none"}, None]
 
 

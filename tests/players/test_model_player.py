@@ -116,7 +116,17 @@ async def test_a_cut_reply_is_kept_marked_as_failed_and_the_turn_begins_again() 
     assert (await stage.run()).status is Status.FINISHED
     (kept,) = await stage.failures()
     at = stage.clock.at
-    assert kept == Failure(0, "debater_a", "argument", 1, HALF, "reply_cut", "the stream ended early", kept.at, run=1)
+    assert kept == Failure(
+        position=0,
+        seat="debater_a",
+        kind="argument",
+        round=1,
+        partial=HALF,
+        code="reply_cut",
+        message="the stream ended early",
+        at=kept.at,
+        run=1,
+    )
     assert kept.at < at
     assert attempts(stage) == [1, 2]
     first = (await stage.turns())[0]
@@ -157,10 +167,10 @@ async def test_a_turn_says_what_the_server_would_not_take_and_that_it_ran_into_t
     stage = Stage(settings=ONE)
     usage = Usage(input_tokens=100, output_tokens=10, calls=1)
     stage.model = Given(
-        Completion(f"\n {SPEECH} \n", "length", usage, dropped=("temperature",)),
-        Completion(SPEECH, "stop", usage),
-        Completion("no JSON", "length", usage),
-        Completion(ballot(), "stop", usage),
+        Completion(text=f"\n {SPEECH} \n", finish_reason="length", usage=usage, dropped=("temperature",)),
+        Completion(text=SPEECH, finish_reason="stop", usage=usage),
+        Completion(text="no JSON", finish_reason="length", usage=usage),
+        Completion(text=ballot(), finish_reason="stop", usage=usage),
     )
     await stage.run()
     said = [(turn.content, turn.marks, turn.usage.output_tokens) for turn in await stage.turns()]

@@ -23,7 +23,7 @@ def reading(*turns: Turn) -> Reading:
 
 
 def said(position: int, seat: str, round: int | None = None) -> Turn:
-    return Turn(position, seat, "word", round, "Yes.")
+    return Turn(position=position, seat=seat, kind="word", round=round, content="Yes.")
 
 
 def test_a_turn_of_no_round_belongs_to_the_round_before_it_until_a_seat_closes_the_debate() -> None:

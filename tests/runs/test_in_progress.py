@@ -15,11 +15,23 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def started(position: int) -> Event:
-    return TurnStarted(1, "DEB-1", AT, "debater_a", "argument", 1, position)
+    return TurnStarted(id=1, debate="DEB-1", at=AT, seat="debater_a", kind="argument", round=1, position=position)
 
 
 def finished(position: int) -> Event:
-    return TurnFinished(2, "DEB-1", AT, "debater_a", "argument", 1, position, "So.", None, Usage(), 1)
+    return TurnFinished(
+        id=2,
+        debate="DEB-1",
+        at=AT,
+        seat="debater_a",
+        kind="argument",
+        round=1,
+        position=position,
+        content="So.",
+        data=None,
+        usage=Usage(),
+        duration_ms=1,
+    )
 
 
 class Work:

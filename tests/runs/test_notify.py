@@ -44,11 +44,32 @@ NOWHERE: Any = None
 
 
 def started(position: int = 0, id: int = 1, title: str = "") -> TurnStarted:
-    return TurnStarted(id, "DEB-1", AT, "debater_a", "argument", 1, position, "m", 1, title)
+    return TurnStarted(
+        id=id,
+        debate="DEB-1",
+        at=AT,
+        seat="debater_a",
+        kind="argument",
+        round=1,
+        position=position,
+        model="m",
+        attempt=1,
+        title=title,
+    )
 
 
 def chunk(text: str, offset: int = 0, id: int = 2, position: int = 0) -> TurnChunk:
-    return TurnChunk(id, "DEB-1", AT, "debater_a", "argument", 1, position, offset, text)
+    return TurnChunk(
+        id=id,
+        debate="DEB-1",
+        at=AT,
+        seat="debater_a",
+        kind="argument",
+        round=1,
+        position=position,
+        offset=offset,
+        text=text,
+    )
 
 
 def heard_by(ear: Listener, told: list[Event | str], lose: Callable[[int], bool] = lambda number: False) -> list[Any]:
@@ -74,7 +95,10 @@ chunks = st.builds(chunk, st.one_of(texts, long_texts, control), st.integers(0, 
 events = st.one_of(
     chunks,
     st.builds(started, title=st.one_of(texts, long_texts, control)),
-    st.builds(lambda topic: DebateStarted(1, "DEB-1", AT, "duel", topic, 1), st.one_of(long_texts, control)),
+    st.builds(
+        lambda topic: DebateStarted(id=1, debate="DEB-1", at=AT, format="duel", topic=topic, run=1),
+        st.one_of(long_texts, control),
+    ),
     st.just("DEB-1"),
 )
 
@@ -98,7 +122,9 @@ def test_many_little_things_make_one_message_and_what_nobody_follows_is_passed_o
 
 
 def test_what_is_too_long_and_no_text_is_left_to_the_store() -> None:
-    assert list(messages(iter([DebateStarted(1, "DEB-1", AT, "duel", "x" * 9000, 1)]))) == ["DEB-1"]
+    assert list(
+        messages(iter([DebateStarted(id=1, debate="DEB-1", at=AT, format="duel", topic="x" * 9000, run=1)]))
+    ) == ["DEB-1"]
 
 
 def test_a_message_of_a_newer_moot_is_passed_over() -> None:
@@ -153,7 +179,7 @@ async def wiretap(server: Server) -> AsyncIterator[Wiretap]:
 async def test_little_pieces_are_told_together_in_order_under_their_last_id(server: Server) -> None:
     teller = Publisher(server)
     told: list[Event] = [
-        RoundStarted(1, "DEB-1", AT, 1),
+        RoundStarted(id=1, debate="DEB-1", at=AT, round=1),
         started(0, 2),
         started(1, 3),
         chunk("One ", 0, 4, position=0),

@@ -16,11 +16,33 @@ DOWN = Unreachable("nobody is there")
 
 def stored(turns: list[int], failures: list[tuple[int, int]], tries_from: int = 0) -> StoredDebate:
     """Turns at these positions, and failures as (position, run)."""
-    record = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0, tries_from=tries_from)
+    record = Record(
+        id="DEB-1",
+        format="duel",
+        format_version=1,
+        topic="Cats?",
+        settings={},
+        seats={},
+        created_at=0.0,
+        tries_from=tries_from,
+    )
     return StoredDebate(
         record,
-        tuple(Turn(position, "debater_a", "argument", 1, "So.") for position in turns),
-        tuple(Failure(position, "moot", "run", None, "", TAKEN_OVER, "lost", 0.0, run) for position, run in failures),
+        tuple(Turn(position=position, seat="debater_a", kind="argument", round=1, content="So.") for position in turns),
+        tuple(
+            Failure(
+                position=position,
+                seat="moot",
+                kind="run",
+                round=None,
+                partial="",
+                code=TAKEN_OVER,
+                message="lost",
+                at=0.0,
+                run=run,
+            )
+            for position, run in failures
+        ),
     )
 
 

@@ -256,7 +256,17 @@ async def test_a_run_whose_process_died_is_gone_on_with_and_counts_as_an_attempt
     assert [turn.run for turn in stored.turns] == [2, 2, 2]
     told = f"{ELSEWHERE} was lost in the middle of a run; another has taken over"
     (failure,) = lost(stored)
-    assert failure == Failure(0, "moot", "run", None, "", "taken_over", told, failure.at, 2)
+    assert failure == Failure(
+        position=0,
+        seat="moot",
+        kind="run",
+        round=None,
+        partial="",
+        code="taken_over",
+        message=told,
+        at=failure.at,
+        run=2,
+    )
 
 
 async def test_what_a_dead_process_of_this_machine_has_left_goes_on_at_once(store: SqlStore) -> None:
@@ -294,7 +304,17 @@ async def test_a_debate_that_kills_every_process_is_given_up(store: SqlStore) ->
     for run in (1, 2):
         await store.take(debate_id, ELSEWHERE, -1)
         if run == 2:
-            failure = Failure(0, "moot", "run", None, "", "taken_over", "lost once", 1.0, run)
+            failure = Failure(
+                position=0,
+                seat="moot",
+                kind="run",
+                round=None,
+                partial="",
+                code="taken_over",
+                message="lost once",
+                at=1.0,
+                run=run,
+            )
             await store.add_failure(debate_id, failure)
     async with working(app) as queue:
         last = (await followed(queue, debate_id))[-1]
@@ -446,7 +466,7 @@ async def test_the_time_for_one_question_does_not_end_the_next(store: SqlStore, 
     await store.end(debate_id, 1, RunResult(Status.WAITING, due_in=0.0))
     await store.say(debate_id, HumanReply("continue", "", 0))
     await store.take(debate_id, ELSEWHERE, 30)
-    await store.append(debate_id, Turn(0, "human", "checkpoint", 1, "", run=2))
+    await store.append(debate_id, Turn(position=0, seat="human", kind="checkpoint", round=1, content="", run=2))
     await store.end(debate_id, 2, RunResult(Status.WAITING, due_in=1000.0))
     async with working(app):
         await until(session, "SELECT count(*) = 1 FROM moot_pgqueuer")

@@ -31,7 +31,15 @@ TURN = Turn(
     round=1,
     content="Erstens 🎭\r\n‮ zweitens \U0010ffff",
     data={"scores": {"a": 7, "b": 6.5}, "winner": None, "text": "日本語"},
-    usage=Usage(1200, 800, 5, 340, 20, 2, True),
+    usage=Usage(
+        input_tokens=1200,
+        cached_tokens=800,
+        cache_written_tokens=5,
+        output_tokens=340,
+        reasoning_tokens=20,
+        calls=2,
+        estimated=True,
+    ),
     model="local:x",
     marks=("fallback", "cut"),
     started_at=1_700_000_000.123456,
@@ -39,8 +47,18 @@ TURN = Turn(
     run=1,
     event_id=1_000_000_017,
 )
-WORKFLOW = Workflow("WFL-1", "Do “it” 🚆", "## Tasks\n\n- [ ] now")
-FAILURE = Failure(0, "debater_a", "argument", 1, "Erst…", "reply_cut", "the stream ended early", 1_700_000_001.5, 1)
+WORKFLOW = Workflow(id="WFL-1", title="Do “it” 🚆", body="## Tasks\n\n- [ ] now")
+FAILURE = Failure(
+    position=0,
+    seat="debater_a",
+    kind="argument",
+    round=1,
+    partial="Erst…",
+    code="reply_cut",
+    message="the stream ended early",
+    at=1_700_000_001.5,
+    run=1,
+)
 
 
 async def taken(store: Store, lease_seconds: float = 30) -> Record:
@@ -125,7 +143,7 @@ async def test_debates_are_listed_by_status(store: Store) -> None:
 
 async def test_turns_come_back_whole_and_by_position(store: Store) -> None:
     record = await taken(store)
-    plain = Turn(1, "human", "guidance", None, "", run=1)
+    plain = Turn(position=1, seat="human", kind="guidance", round=None, content="", run=1)
 
     assert await store.append("DEB-1", plain) == Control()
     assert await store.append("DEB-1", TURN) == Control()
@@ -198,7 +216,7 @@ async def test_append_tells_what_people_have_asked(store: Store) -> None:
 
 async def test_a_person_may_answer_while_the_debate_waits(store: Store) -> None:
     await ended(store, Status.WAITING)
-    answer = Turn(0, "human", "guidance", 1, "Go on", run=1)
+    answer = Turn(position=0, seat="human", kind="guidance", round=1, content="Go on", run=1)
 
     assert await store.append("DEB-1", answer) == Control()
     assert (await store.load("DEB-1")).turns == (answer,)
@@ -291,7 +309,7 @@ async def test_a_run_that_was_frozen_past_its_lease_writes_nothing(store: Store)
         store.append("DEB-1", replace(TURN, position=1)),
         store.add_failure("DEB-1", FAILURE),
         store.heartbeat("DEB-1", 1, 30),
-        store.end("DEB-1", 1, RunResult(Status.FINISHED, "completed", {"winner": "a"})),
+        store.end("DEB-1", 1, RunResult(Status.FINISHED, "completed", outcome={"winner": "a"})),
     )
     for call in late:
         with pytest.raises(Fenced, match="run 1 of DEB-1 may not write any more: run 2 has taken over"):
@@ -314,7 +332,9 @@ async def test_a_late_run_goes_on_when_nobody_has_taken_over(store: Store) -> No
 async def test_an_ending_is_stored_and_the_debate_let_go(store: Store, status: Status) -> None:
     record = await taken(store)
 
-    await store.end("DEB-1", 1, RunResult(status, "why", {"winner": "ä", "scores": [1, 2]}, "what went wrong"))
+    await store.end(
+        "DEB-1", 1, RunResult(status, "why", outcome={"winner": "ä", "scores": [1, 2]}, error="what went wrong")
+    )
 
     after = (await store.load("DEB-1")).record
     assert record.created_at <= finished_at(after) <= record.created_at + 5
@@ -516,7 +536,7 @@ async def test_a_debate_has_one_workflow_the_first(store: Store) -> None:
     first = await store.add_workflow("DEB-1", WORKFLOW)
     assert first == replace(WORKFLOW, created_at=first.created_at)
     assert first.created_at > 1_700_000_000
-    assert await store.add_workflow("DEB-1", Workflow("WFL-2", "another", "")) == first
+    assert await store.add_workflow("DEB-1", Workflow(id="WFL-2", title="another", body="")) == first
     assert await store.load("DEB-1") == StoredDebate(created, workflow=first)
 
 

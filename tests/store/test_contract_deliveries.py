@@ -20,7 +20,7 @@ from moot.testing import MemoryStore
 
 A, B = "a.example 111111", "b.example 222222"
 HOOKS = {Status.FINISHED: (A, B), Status.WAITING: (A,), Status.FAILED: (B,)}
-NEW = Record("DEB-1", "duel", 1, "Züge 🚆?", {}, {}, 0.0)
+NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Züge 🚆?", settings={}, seats={}, created_at=0.0)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -58,7 +58,7 @@ async def kept(store: Store) -> tuple[Notice, ...]:
 @pytest.mark.parametrize(
     "ending",
     [
-        RunResult(Status.FINISHED, "completed", {"summary": "Yes.", "winner": "a"}),
+        RunResult(Status.FINISHED, "completed", outcome={"summary": "Yes.", "winner": "a"}),
         RunResult(Status.FAILED, "failed", error="no model"),
         RunResult(Status.WAITING, question="Go on?"),
     ],

@@ -15,7 +15,15 @@ from moot.reading.history import events_of
 from moot.store.store import Store
 
 SEATS = {seat.name: SeatSettings("local:x", 0.5, 100) for seat in DUEL.seats}
-NEW = Record("DEB-1", "duel", DUEL.version, "Cats?", {"max_rounds": 2}, SEATS, 0.0)
+NEW = Record(
+    id="DEB-1",
+    format="duel",
+    format_version=DUEL.version,
+    topic="Cats?",
+    settings={"max_rounds": 2},
+    seats=SEATS,
+    created_at=0.0,
+)
 FORK = replace(NEW, id="DEB-2", origin=Origin("DEB-1", 2))
 TURNS = (
     Turn(
@@ -25,7 +33,16 @@ TURNS = (
         round=1,
         content="Erstens 🎭",
         data={"scores": [1, 2.5, None]},
-        usage=Usage(1200, 800, 5, 340, 20, 2, True, 0.25),
+        usage=Usage(
+            input_tokens=1200,
+            cached_tokens=800,
+            cache_written_tokens=5,
+            output_tokens=340,
+            reasoning_tokens=20,
+            calls=2,
+            estimated=True,
+            cost=0.25,
+        ),
         model="local:x",
         marks=("fallback", "cut"),
         started_at=1_700_000_000.25,
@@ -33,7 +50,7 @@ TURNS = (
         run=3,
         event_id=3_000_000_017,
     ),
-    Turn(1, "debater_b", "argument", 1, "Zweitens", run=2, event_id=2_000_000_009),
+    Turn(position=1, seat="debater_b", kind="argument", round=1, content="Zweitens", run=2, event_id=2_000_000_009),
 )
 COPIES = tuple(replace(turn, run=0, event_id=turn.position + 1) for turn in TURNS)
 
@@ -53,7 +70,9 @@ async def test_a_fork_goes_on_behind_its_copies(store: Store) -> None:
 
     taken = await store.take("DEB-2", "ann", 30, only_queued=True)
     assert (taken.record.run, taken.record.origin, taken.turns) == (1, FORK.origin, COPIES)
-    own = Turn(2, "debater_a", "rebuttal", 2, "Drittens", run=1, event_id=1_000_000_001)
+    own = Turn(
+        position=2, seat="debater_a", kind="rebuttal", round=2, content="Drittens", run=1, event_id=1_000_000_001
+    )
     assert await store.append("DEB-2", own) == Control()
     await store.end("DEB-2", 1, RunResult(Status.STOPPED, "stopped"))
 

@@ -13,8 +13,8 @@ from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, WrongStatus
 from moot.store.store import Store, Unfinished, Worker
 
-NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
-TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
+NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
+TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
 ANSWER = HumanReply("continue", "", 1)
 """To the question that comes after `TURN`."""
 
@@ -275,7 +275,10 @@ async def test_failures_are_counted_by_code(store: Store) -> None:
     assert await store.failure_counts() == {}
     await taken(store)
     for code in ("rate_limited", "taken_over", "rate_limited"):
-        await store.add_failure("DEB-1", Failure(1, "moot", "run", None, "", code, "", 0.0, 1))
+        await store.add_failure(
+            "DEB-1",
+            Failure(position=1, seat="moot", kind="run", round=None, partial="", code=code, message="", at=0.0, run=1),
+        )
     assert await store.failure_counts() == {"rate_limited": 2, "taken_over": 1}
 
 

@@ -13,8 +13,8 @@ from moot.errors import NotFound, WrongStatus
 from moot.store.store import Cursor, Store
 from moot.testing import MemoryStore
 
-NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
-TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
+NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
+TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
 
 
 async def ended(store: Store, status: Status) -> Record:
@@ -105,7 +105,7 @@ async def test_a_deleted_debate_is_not_found_until_it_is_restored_with_all_it_ha
         store.pause("DEB-1"),
         store.say("DEB-1", HumanReply("guide", "Hello")),
         store.rate("DEB-1", Rating(5)),
-        store.add_workflow("DEB-1", Workflow("WFL-1", "Do it", "")),
+        store.add_workflow("DEB-1", Workflow(id="WFL-1", title="Do it", body="")),
     )
     for call in calls:
         with pytest.raises(NotFound, match="no debate 'DEB-1'"):

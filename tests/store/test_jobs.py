@@ -16,8 +16,8 @@ from moot.store.postgres import open_postgres
 from moot.store.sql_store import SqlStore
 from moot.store.store import Store
 
-NEW = Record("DEB-1", "duel", 1, "Cats?", {}, {}, 0.0)
-TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
+NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
+TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
 REFUSE = """
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no jobs today''; END';
 CREATE TRIGGER refuse BEFORE INSERT ON moot_pgqueuer FOR EACH ROW EXECUTE FUNCTION refuse();

@@ -172,13 +172,39 @@ async def test_a_database_of_the_first_version_keeps_its_data_and_takes_what_peo
 
     assert await database.schema() == MIGRATED
     seats = {"judge": SeatSettings("x:m", 0.2, 9)}
-    record = Record("DEB-old", "duel", 1, "Züge?", {"max_rounds": 2}, seats, 12.5, Status.WAITING, run=1)
+    record = Record(
+        id="DEB-old",
+        format="duel",
+        format_version=1,
+        topic="Züge?",
+        settings={"max_rounds": 2},
+        seats=seats,
+        created_at=12.5,
+        status=Status.WAITING,
+        run=1,
+    )
     usage = Usage(output_tokens=3)
-    turn = Turn(0, "judge", "verdict", None, "So", {"winner": "a"}, usage, "x:m", ("cut",), 1.5, 2.5, 1, 7)
+    turn = Turn(
+        position=0,
+        seat="judge",
+        kind="verdict",
+        round=None,
+        content="So",
+        data={"winner": "a"},
+        usage=usage,
+        model="x:m",
+        marks=("cut",),
+        started_at=1.5,
+        finished_at=2.5,
+        run=1,
+        event_id=7,
+    )
     assert await store.load("DEB-old") == StoredDebate(record, (turn,))
     said = await store.say("DEB-old", HumanReply("guide", "Go on"))
     assert await store.said("DEB-old") == (said,)
-    assert await store.append("DEB-old", Turn(1, "judge", "verdict", None, "", run=1)) == Control(remarks=1)
+    assert await store.append(
+        "DEB-old", Turn(position=1, seat="judge", kind="verdict", round=None, content="", run=1)
+    ) == Control(remarks=1)
     await store.close()
 
 
@@ -216,13 +242,39 @@ async def test_a_database_of_the_third_version_keeps_its_queue_and_counts_attemp
 
     assert await database.schema() == MIGRATED
     found = await store.unfinished()
-    record = Record("DEB-queued", "duel", 1, "Züge?", {}, {}, 12.5, Status.QUEUED)
-    running = Record("DEB-running", "duel", 1, "Züge?", {}, {}, 12.5, Status.RUNNING, run=3, lease_until=14.5)
+    record = Record(
+        id="DEB-queued",
+        format="duel",
+        format_version=1,
+        topic="Züge?",
+        settings={},
+        seats={},
+        created_at=12.5,
+        status=Status.QUEUED,
+    )
+    running = Record(
+        id="DEB-running",
+        format="duel",
+        format_version=1,
+        topic="Züge?",
+        settings={},
+        seats={},
+        created_at=12.5,
+        status=Status.RUNNING,
+        run=3,
+        lease_until=14.5,
+    )
     assert sorted((each.record.id, each.record, each.waiting_since) for each in found) == [
         ("DEB-queued", record, 13.5),
         ("DEB-running", running, None),
     ]
-    assert await store.create(Record("DEB-new", "duel", 1, "?", {}, {}, 0.0), "key") == record
+    assert (
+        await store.create(
+            Record(id="DEB-new", format="duel", format_version=1, topic="?", settings={}, seats={}, created_at=0.0),
+            "key",
+        )
+        == record
+    )
     assert (await store.take("DEB-running", "bob", 30, only_queued=True)).record.tries_from == 0
     await store.close()
 
@@ -271,7 +323,18 @@ async def test_a_postgres_has_the_tables_of_the_queue_beside_its_own(postgres: A
 async def test_a_queue_of_an_older_pgqueuer_is_brought_up_to_date_and_keeps_its_jobs(postgres: Any) -> None:
     database = PostgresDatabase(postgres.empty_database())
     store = await database.open()
-    await store.create(Record("DEB-1", "duel", 1, "Züge?", {}, {}, 0.0, Status.QUEUED))
+    await store.create(
+        Record(
+            id="DEB-1",
+            format="duel",
+            format_version=1,
+            topic="Züge?",
+            settings={},
+            seats={},
+            created_at=0.0,
+            status=Status.QUEUED,
+        )
+    )
     await store.close()
     jobs = "SELECT id, entrypoint, payload, priority, status FROM moot_pgqueuer"
     before = await database.rows(jobs)
@@ -290,7 +353,9 @@ async def test_a_queue_of_an_older_pgqueuer_is_brought_up_to_date_and_keeps_its_
 
 async def test_what_was_said_is_neither_changed_nor_deleted(database: Database) -> None:
     store = await database.open()
-    await store.create(Record("DEB-1", "duel", 1, "Züge?", {}, {}, 0.0))
+    await store.create(
+        Record(id="DEB-1", format="duel", format_version=1, topic="Züge?", settings={}, seats={}, created_at=0.0)
+    )
     said = await store.say("DEB-1", HumanReply("guide", "Go on"))
 
     for sql in ("UPDATE said SET text = 'Stop'", "DELETE FROM said"):

@@ -19,8 +19,8 @@ from moot.errors import Busy, Fenced, StoreError
 from moot.store.sql_store import SqlStore
 from moot.store.sqlite import open_sqlite
 
-NEW = Record("DEB-1", "duel", 1, "Why?", {}, {}, 0.0)
-TURN = Turn(0, "debater_a", "argument", 1, "Because.", run=1)
+NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Why?", settings={}, seats={}, created_at=0.0)
+TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
 
 Start = Callable[..., subprocess.Popen[str]]
 

@@ -42,7 +42,7 @@ def served(panelists: Panelists) -> Callable[[dict[str, Any]], str]:
         form = request.get("response_format")
         schema = Schema(form["json_schema"]["name"], {}) if form else None
         messages = tuple(Message(each["role"], each["content"]) for each in request["messages"])
-        return panelists(Request("mock", messages, 100, 0.5, schema))
+        return panelists(Request(model="mock", messages=messages, max_tokens=100, temperature=0.5, schema=schema))
 
     return reply
 

@@ -34,7 +34,15 @@ from program import COMMAND
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SEATS = {seat.name: SeatSettings("http://host/v1#mock", 0.7, 100) for seat in DUEL.seats}
-RECORD = Record("DEB-abcdefgh", "duel", 1, "Cats", {"max_rounds": 2}, SEATS, 0.0)
+RECORD = Record(
+    id="DEB-abcdefgh",
+    format="duel",
+    format_version=1,
+    topic="Cats",
+    settings={"max_rounds": 2},
+    seats=SEATS,
+    created_at=0.0,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,16 +55,44 @@ def a_terminal_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def began(seat: str, position: int, attempt: int = 1) -> TurnStarted:
     title = DUEL.title(seat)
-    return TurnStarted(1, RECORD.id, NOW, seat, "argument", 1, position, "http://host/v1#mock", attempt, title)
+    return TurnStarted(
+        id=1,
+        debate=RECORD.id,
+        at=NOW,
+        seat=seat,
+        kind="argument",
+        round=1,
+        position=position,
+        model="http://host/v1#mock",
+        attempt=attempt,
+        title=title,
+    )
 
 
 def chunk(seat: str, position: int, text: str) -> TurnChunk:
-    return TurnChunk(1, RECORD.id, NOW, seat, "argument", 1, position, 0, text)
+    return TurnChunk(
+        id=1, debate=RECORD.id, at=NOW, seat=seat, kind="argument", round=1, position=position, offset=0, text=text
+    )
 
 
 def ended(seat: str, position: int, content: str, *marks: str) -> TurnFinished:
     usage, title = Usage(output_tokens=7), DUEL.title(seat)
-    return TurnFinished(1, RECORD.id, NOW, seat, "argument", 1, position, content, None, usage, 0, None, marks, title)
+    return TurnFinished(
+        id=1,
+        debate=RECORD.id,
+        at=NOW,
+        seat=seat,
+        kind="argument",
+        round=1,
+        position=position,
+        content=content,
+        data=None,
+        usage=usage,
+        duration_ms=0,
+        model=None,
+        marks=marks,
+        title=title,
+    )
 
 
 class Output(StringIO):
@@ -98,7 +134,7 @@ class Stage:
 
 async def test_the_live_view_shows_whole_lines_the_line_being_written_and_the_status() -> None:
     stage = Stage(40)
-    stage.view.show(RoundStarted(1, RECORD.id, NOW, 1))
+    stage.view.show(RoundStarted(id=1, debate=RECORD.id, at=NOW, round=1))
     stage.view.show(began("debater_a", 0))
     stage.view.show(chunk("debater_a", 0, "Cats are quiet, clean and never ask for a wa"))
     assert (
@@ -129,7 +165,7 @@ async def test_the_live_view_shows_whole_lines_the_line_being_written_and_the_st
 
  round 1 of 2 · 41 s · 7 tokens · mock"""
     )
-    stage.view.show(LimitReached(1, RECORD.id, NOW, "max_runtime_seconds"))
+    stage.view.show(LimitReached(id=1, debate=RECORD.id, at=NOW, reason="max_runtime_seconds"))
     assert (
         stage.close()
         == """
@@ -188,7 +224,7 @@ async def test_stored_turns_are_shown_whole_and_asides_once() -> None:
     stage = Stage(60)
     stage.view.show(ended("debater_a", 0, "Said long ago."))
     stage.view.show(ended("clock", 1, "max_runtime_seconds"))
-    stage.view.show(LimitReached(1, RECORD.id, NOW, "max_runtime_seconds"))
+    stage.view.show(LimitReached(id=1, debate=RECORD.id, at=NOW, reason="max_runtime_seconds"))
     assert (
         stage.close()
         == """

@@ -59,7 +59,16 @@ amounts = st.one_of(st.just(0.0), st.floats(0, 1e9), st.integers(0, 10**9).map(f
 def turn(
     seat: str, kind: str, round: int | None, start: float, end: float, data: JsonObject | None = None, position: int = 0
 ) -> Turn:
-    return Turn(position, seat, kind, round, "Words.", data, started_at=start, finished_at=end)
+    return Turn(
+        position=position,
+        seat=seat,
+        kind=kind,
+        round=round,
+        content="Words.",
+        data=data,
+        started_at=start,
+        finished_at=end,
+    )
 
 
 @st.composite
@@ -375,7 +384,9 @@ def test_a_hundred_turns_with_a_pause_before_each_fit() -> None:
 
 
 def test_a_single_turn_that_took_no_time_is_seen() -> None:
-    chart = timeline("timeline", "Who spoke when", [Turn(0, "judge", "verdict", None, "")], {})
+    chart = timeline(
+        "timeline", "Who spoke when", [Turn(position=0, seat="judge", kind="verdict", round=None, content="")], {}
+    )
     assert chart
     check(chart)
     assert chart.rows == (("Judge, verdict", "0.0", "0.0"),)
@@ -386,7 +397,15 @@ def test_a_single_turn_that_took_no_time_is_seen() -> None:
 
 
 def record(**settings: object) -> Record:
-    return Record("DEB-abcd1234", "any", 1, "Cats?", dict(settings), {}, created_at=0.0)  # type: ignore[arg-type]
+    return Record(
+        id="DEB-abcd1234",
+        format="any",
+        format_version=1,
+        topic="Cats?",
+        settings=dict(settings),
+        seats={},
+        created_at=0.0,
+    )  # type: ignore[arg-type]
 
 
 def titles_of(turns: list[Turn], outcome: Outcome | None = None, **settings: object) -> list[str]:
@@ -469,7 +488,17 @@ def test_what_is_no_score_is_left_out(bad: object) -> None:
 
 def test_a_placeholder_for_an_unreadable_verdict_is_no_score() -> None:
     first, second, third = ballots((6, 5), (5, 5), (7, 4))
-    fallback = Turn(1, "judge", "verdict", 2, "", second.data, marks=("fallback",), started_at=2, finished_at=3)
+    fallback = Turn(
+        position=1,
+        seat="judge",
+        kind="verdict",
+        round=2,
+        content="",
+        data=second.data,
+        marks=("fallback",),
+        started_at=2,
+        finished_at=3,
+    )
     chart, _ = charts_for(record(), [first, fallback, third], TITLES, None)
     assert chart.rows == (("1", "6", "5"), ("3", "7", "4"))
 
@@ -517,12 +546,19 @@ def test_a_first_round_alone_repeats_nothing_and_has_no_chart() -> None:
 
 
 def paid(seat: str, tokens: int, cost: float | None) -> Turn:
-    return Turn(0, seat, "argument", 1, "", usage=Usage(output_tokens=tokens, calls=1, cost=cost))
+    return Turn(
+        position=0,
+        seat=seat,
+        kind="argument",
+        round=1,
+        content="",
+        usage=Usage(output_tokens=tokens, calls=1, cost=cost),
+    )
 
 
 def test_tokens_and_cost_are_added_up_by_seat_and_held_against_their_limits() -> None:
     turns = [paid("debater_a", 300, 0.25), paid("judge", 100, 0.5), paid("debater_a", 200, 0.125)]
-    silent = Turn(3, "human", "remark", None, "Go on.")
+    silent = Turn(position=3, seat="human", kind="remark", round=None, content="Go on.")
     limits = {"max_total_output_tokens": 8000, "max_cost": 2.0}
     tokens, cost, _ = charts_for(record(**limits), [*turns, silent], TITLES, None)
     assert (tokens.title, cost.title) == ("Output tokens", "Cost")

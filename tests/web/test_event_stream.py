@@ -289,8 +289,10 @@ async def test_a_reader_who_is_too_slow_is_sent_away_and_can_come_back() -> None
         debate_id = await live.create(start=False)
         at = datetime.now(UTC)
         first = EVENTS_PER_RUN + 1
-        live.hub.emit(DebateStarted(first, debate_id, at, "duel", "Cats?", 1))
-        live.hub.emit(TurnStarted(first + 1, debate_id, at, "debater_a", "argument", 1, 0))
+        live.hub.emit(DebateStarted(id=first, debate=debate_id, at=at, format="duel", topic="Cats?", run=1))
+        live.hub.emit(
+            TurnStarted(id=first + 1, debate=debate_id, at=at, seat="debater_a", kind="argument", round=1, position=0)
+        )
         host, port = live.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port), limit=1000)
         writer.write(f"GET /api/debates/{debate_id}/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
@@ -300,7 +302,17 @@ async def test_a_reader_who_is_too_slow_is_sent_away_and_can_come_back() -> None
             while live.hub.readers:  # it reads nothing, so what is told piles up
                 offset = number * len(words)
                 live.hub.emit(
-                    TurnChunk(first + 2 + number, debate_id, at, "debater_a", "argument", 1, 0, offset, words)
+                    TurnChunk(
+                        id=first + 2 + number,
+                        debate=debate_id,
+                        at=at,
+                        seat="debater_a",
+                        kind="argument",
+                        round=1,
+                        position=0,
+                        offset=offset,
+                        text=words,
+                    )
                 )
                 number += 1
                 await asyncio.sleep(0.001)
@@ -311,7 +323,19 @@ async def test_a_reader_who_is_too_slow_is_sent_away_and_can_come_back() -> None
                 whole += data
         writer.close()
         assert not whole.endswith(b"0\r\n\r\n")  # cut, not completed
-        live.hub.emit(TurnChunk(2 * EVENTS_PER_RUN, debate_id, at, "debater_a", "argument", 1, 0, 0, "end"))
+        live.hub.emit(
+            TurnChunk(
+                id=2 * EVENTS_PER_RUN,
+                debate=debate_id,
+                at=at,
+                seat="debater_a",
+                kind="argument",
+                round=1,
+                position=0,
+                offset=0,
+                text="end",
+            )
+        )
         events = live.events(debate_id, first + 1)
         async for event in events:
             if event["id"] == 2 * EVENTS_PER_RUN:

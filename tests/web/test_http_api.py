@@ -257,7 +257,7 @@ async def test_lists_are_filtered_and_come_in_pages(live: Live) -> None:
 async def test_a_list_survives_a_debate_of_a_format_that_has_changed(live: Live) -> None:
     debate_id = await live.create(start=False)
     await live.app.store.take(debate_id, "ann", 30)
-    await live.app.store.end(debate_id, 1, RunResult(Status.FINISHED, "completed", {"once": "otherwise"}))
+    await live.app.store.end(debate_id, 1, RunResult(Status.FINISHED, "completed", outcome={"once": "otherwise"}))
     debates = (await live.get("/api/debates")).body["debates"]
     assert [(debate["status"], debate["headline"]) for debate in debates] == [("finished", UNREADABLE)]
     assert (await live.get(f"/api/debates/{debate_id}")).body["outcome"] == {"once": "otherwise"}

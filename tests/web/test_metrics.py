@@ -99,7 +99,20 @@ async def test_what_died_and_what_failed_is_counted_from_the_database() -> None:
     made = await app.create("duel", TOPIC, {})
     await app.store.take(made.id, "somebody", 60.0)
     for code in ("taken_over", "taken_over", "rate_limited"):
-        await app.store.add_failure(made.id, Failure(0, "judge", "verdict", None, "", code, TOPIC, 1.0, 1))
+        await app.store.add_failure(
+            made.id,
+            Failure(
+                position=0,
+                seat="judge",
+                kind="verdict",
+                round=None,
+                partial="",
+                code=code,
+                message=TOPIC,
+                at=1.0,
+                run=1,
+            ),
+        )
     async with serving(app) as live:
         told = await scraped(live)
         assert (told["moot_takeovers_total",], told["moot_failures_total", "rate_limited"]) == (2, 1)

@@ -329,9 +329,13 @@ def test_a_forged_debate_is_only_words(theatre: Theatre) -> None:
 
 async def test_a_debate_whose_format_is_gone_is_no_hindrance() -> None:
     app = simple_app()
-    await app.store.create(Record("DEB-gone2345", "gone", 1, "Cats?", {}, {}, 0.0))
+    await app.store.create(
+        Record(id="DEB-gone2345", format="gone", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
+    )
     taken = await app.store.take("DEB-gone2345", "somebody", 60)
-    await app.store.end("DEB-gone2345", taken.record.run, RunResult(Status.FINISHED, "done", {"summary": "So."}))
+    await app.store.end(
+        "DEB-gone2345", taken.record.run, RunResult(Status.FINISHED, "done", outcome={"summary": "So."})
+    )
     async with serving(app) as live, AsyncOpenAI(base_url=f"{live.url}/v1", api_key="any") as client:
         answer: Any = await client.chat.completions.create(
             model="moot/duel", messages=CATS, extra_body={"moot": {"debate": "DEB-gone2345", "max_rounds": 1}}

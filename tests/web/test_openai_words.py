@@ -155,7 +155,17 @@ def test_words_that_are_no_answer_are_refused_with_those_that_are() -> None:
 
 
 def test_a_question_is_told_with_the_answers_it_takes_the_open_one_last() -> None:
-    question = Waiting(1, "DEB-abcd2345", NOW, "human", "guidance", 1, 5, "# Well?", ROUND)
+    question = Waiting(
+        id=1,
+        debate="DEB-abcd2345",
+        at=NOW,
+        seat="human",
+        kind="guidance",
+        round=1,
+        position=5,
+        question="# Well?",
+        actions=ROUND,
+    )
     assert asked(question) == (
         "#### Well?\n\nReply with\n\n- `continue`: go on\n- `end`: end the rounds and come to a conclusion\n"
         "- anything else: guidance that everybody reads"
@@ -167,16 +177,29 @@ def test_a_question_is_told_with_the_answers_it_takes_the_open_one_last() -> Non
 
 
 def started(position: int, attempt: int = 1, seat: str = "debater_a") -> TurnStarted:
-    return TurnStarted(1, "DEB-abcd2345", NOW, seat, "opening", 1, position, None, attempt, f"Seat {position}")
+    return TurnStarted(
+        id=1,
+        debate="DEB-abcd2345",
+        at=NOW,
+        seat=seat,
+        kind="opening",
+        round=1,
+        position=position,
+        model=None,
+        attempt=attempt,
+        title=f"Seat {position}",
+    )
 
 
 def chunk(position: int, text: str, seat: str = "debater_a") -> TurnChunk:
-    return TurnChunk(1, "DEB-abcd2345", NOW, seat, "opening", 1, position, 0, text)
+    return TurnChunk(
+        id=1, debate="DEB-abcd2345", at=NOW, seat=seat, kind="opening", round=1, position=position, offset=0, text=text
+    )
 
 
 def finished(position: int, content: str, seat: str = "debater_a", **more: Any) -> TurnFinished:
-    about = (1, "DEB-abcd2345", NOW, seat, more.pop("kind", "opening"), 1, position)
-    return TurnFinished(*about, content, None, NO_USAGE, 0, title=f"Seat {position}", **more)
+    about = {"kind": "opening", "round": 1, "data": None, "usage": NO_USAGE, "duration_ms": 0, **more}
+    return TurnFinished(seat=seat, position=position, content=content, title=f"Seat {position}", **about)
 
 
 def told(*events: Event) -> list[str]:

@@ -378,7 +378,7 @@ class App:
         issue = outcome.issue(stored.record) if outcome else None
         if issue is None:
             raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
-        made = await self.store.add_workflow(debate_id, Workflow(_new_id("WFL"), *issue))
+        made = await self.store.add_workflow(debate_id, Workflow(id=_new_id("WFL"), title=issue.title, body=issue.body))
         if made.delivered:
             return made
         if self.settings.workflow is None:

@@ -56,7 +56,7 @@ class Settings(Limits):
         return self.models.get(seat.name) or group or self.model
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens of one turn and what they cost; `estimated` when the server reported none."""
 
@@ -72,14 +72,14 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
-            self.input_tokens + other.input_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.cache_written_tokens + other.cache_written_tokens,
-            self.output_tokens + other.output_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-            self.calls + other.calls,
-            self.estimated or other.estimated,
-            _add_costs(self, other),
+            input_tokens=self.input_tokens + other.input_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_written_tokens=self.cache_written_tokens + other.cache_written_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            calls=self.calls + other.calls,
+            estimated=self.estimated or other.estimated,
+            cost=_add_costs(self, other),
         )
 
 
@@ -92,7 +92,7 @@ def _add_costs(one: Usage, other: Usage) -> float | None:
     return None if not costs or None in costs else sum(cost or 0.0 for cost in costs)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """The stored answer to one step; written once, never changed."""
 
@@ -196,6 +196,7 @@ class Seat:
     name: str
     title: str
     group: str
+    _: KW_ONLY
     max_tokens: int
     temperature: float = 0.7
     player: Literal["model", "human", "library"] = "model"
@@ -273,6 +274,7 @@ class Point:
     text: str
     turns: tuple[int, ...] = ()
     """The positions of the turns in which it was made."""
+    _: KW_ONLY
     title: str = ""
     """How readers call it; after its turn when it has none."""
     supports: tuple[str, ...] = ()
@@ -300,7 +302,7 @@ class Origin:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A debate as the store keeps it, without its turns."""
 
@@ -325,7 +327,7 @@ class Record:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """An attempt at a step that failed, with the text that had arrived; kept beside the turns."""
 
@@ -349,7 +351,7 @@ class Rating:
     at: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
     """The issue made of a debate's outcome, and how handing it over went."""
 

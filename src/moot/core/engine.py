@@ -8,22 +8,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from moot.core.debate import NO_USAGE, Failure, HumanReply, JsonObject, Limits, Record, Status, Step, Turn, Usage
-from moot.core.emitter import Readers, Sink
+from moot.core.emitter import Emitter, Sink
 from moot.core.events import (
     DebateFailed,
     DebateFinished,
     DebateStarted,
     DebateStopped,
-    Event,
     LimitReached,
     RoundStarted,
+    Terminal,
     TurnChunk,
     TurnStarted,
-    Waiting,
+    waiting_for,
 )
 from moot.core.format import AnyFormat
 from moot.core.replay import REMARK, ScriptRun
@@ -49,6 +49,7 @@ class RunResult:
 
     status: Status
     stop_reason: str | None = None
+    _: KW_ONLY
     outcome: JsonObject | None = None
     error: str | None = None
     question: str | None = field(default=None, compare=False)
@@ -63,6 +64,7 @@ class Reply:
 
     content: str
     data: JsonObject | None = None
+    _: KW_ONLY
     usage: Usage = NO_USAGE
     model: str | None = None
     marks: tuple[str, ...] = ()
@@ -138,7 +140,7 @@ class _Run:
         self.until = until
         self.retry_in = retry_in
         self.control = Control(concluding=record.concluding)
-        self.readers = Readers(record.id, record.run, sink, now)
+        self.emitter = Emitter(record.id, record.run, sink, now)
         self.advanced = False
         self.round: int | None = None
         self.rounds: set[int] = set()
@@ -161,14 +163,13 @@ class _Run:
         try:
             return await self._play()
         except _Wait as wait:
-            step, asked = wait.step, wait.step.question
-            about = (asked.text, asked.actions, asked.timeout_seconds) if asked else ()
-            due_in, question = (asked.timeout_seconds, asked.text) if asked else (None, None)
-            waiting = RunResult(Status.WAITING, due_in=due_in, question=question)
-            return await self._end(waiting, Waiting, step.seat, step.kind, step.round, wait.position, *about)
+            event = waiting_for(wait.step, wait.position)
+            ending = RunResult(Status.WAITING, due_in=event.timeout_seconds, question=event.question)
+            return await self._end(ending, event)
 
     async def _play(self) -> RunResult:
-        self.readers.emit(DebateStarted, self.record.format, self.record.topic, self.record.run)
+        record = self.record
+        self.emitter.emit(DebateStarted(format=record.format, topic=record.topic, run=record.run))
         self.debate = self.format.open(self.record)
         cast = ScriptRun(self.format, self.debate, self.turns)
         self.control = self.control._replace(remarks=len(await self._remarks()))
@@ -176,21 +177,25 @@ class _Run:
             limit, played = self.debate.stop_reason, bool(cast.missing())
             if played:
                 if self.control.stopping:
-                    return await self._end(RunResult(Status.STOPPED, "stopped"), DebateStopped, "stopped")
+                    return await self._stopped("stopped")
                 if self.until and self.until(cast.missing()):
-                    return await self._end(RunResult(Status.STOPPED, "handed_back"), DebateStopped, "handed_back")
+                    return await self._stopped("handed_back")
                 await self._hear(cast)
                 if not await self._interrupt(cast):
                     await self._play_missing(cast)
             cast.advance(cast.replayed())
             if played and self.debate.stop_reason != limit and self.debate.stop_reason in Limits.model_fields:
-                self.readers.emit(LimitReached, self.debate.stop_reason)
+                self.emitter.emit(LimitReached(reason=self.debate.stop_reason))
         if cast.outcome is None:
             raise TypeError(f"the script of {self.format.name} returned no outcome")
         outcome = cast.outcome.model_dump(mode="json")
-        ending = RunResult(Status.FINISHED, self.debate.stop_reason or "completed", outcome)
+        reason = self.debate.stop_reason or "completed"
+        ending = RunResult(Status.FINISHED, reason, outcome=outcome)
         whole = trace(self._ended(ending), self.debate.transcript)
-        return await self._end(ending, DebateFinished, ending.stop_reason, outcome, whole)
+        return await self._end(ending, DebateFinished(stop_reason=reason, outcome=outcome, trace=whole))
+
+    async def _stopped(self, reason: str) -> RunResult:
+        return await self._end(RunResult(Status.STOPPED, reason), DebateStopped(stop_reason=reason))
 
     async def _remarks(self) -> list[HumanReply]:
         return [said for said in await self.store.said(self.record.id) if said.position is None]
@@ -202,9 +207,7 @@ class _Run:
         if self.control.remarks == heard or asks_person or len(cast.missing()) < len(cast.batch):
             return
         for said in (await self._remarks())[heard:]:
-            at = self.now()
-            turn = Turn(cast.base, *REMARK, None, said.text, started_at=at, finished_at=at, run=self.record.run)
-            cast.stored[turn.position] = await self._store(turn)
+            await self._interject(cast, *REMARK, said.text)
             cast.hear()
 
     async def _interrupt(self, cast: ScriptRun) -> bool:
@@ -217,10 +220,23 @@ class _Run:
             seat, kind, reason = "clock", "limit", "max_runtime_seconds"
         else:
             return False
-        at = self.now()
-        turn = Turn(cast.base, seat, kind, None, reason, started_at=at, finished_at=at, run=self.record.run)
-        cast.stored[turn.position] = await self._store(turn)
+        await self._interject(cast, seat, kind, reason)
         return True
+
+    async def _interject(self, cast: ScriptRun, seat: str, kind: str, content: str) -> None:
+        """Store a turn that answers no step."""
+        at = self.now()
+        turn = Turn(
+            position=cast.base,
+            seat=seat,
+            kind=kind,
+            round=None,
+            content=content,
+            started_at=at,
+            finished_at=at,
+            run=self.record.run,
+        )
+        cast.stored[turn.position] = await self._store(turn)
 
     async def _play_missing(self, cast: ScriptRun) -> None:
         """Play the steps of a batch side by side; each turn is stored as it finishes, whatever befalls the others."""
@@ -234,7 +250,7 @@ class _Run:
     async def _play_step(self, step: Step, position: int) -> Turn:
         if step.round is not None and step.round not in self.rounds:
             self.rounds.add(step.round)
-            self.readers.emit(RoundStarted, step.round)
+            self.emitter.emit(RoundStarted(round=step.round))
         self.round = step.round
         seat = self.debate.seats.get(step.seat)
         voice = TurnWriter(self, step, position, seat.model if seat else None)
@@ -247,18 +263,18 @@ class _Run:
             await voice.keep(error)
             raise
         turn = Turn(
-            position,
-            step.seat,
-            step.kind,
-            step.round,
-            reply.content,
-            reply.data,
-            reply.usage,
-            reply.model,
-            reply.marks,
-            started_at,
-            self.now(),
-            self.record.run,
+            position=position,
+            seat=step.seat,
+            kind=step.kind,
+            round=step.round,
+            content=reply.content,
+            data=reply.data,
+            usage=reply.usage,
+            model=reply.model,
+            marks=reply.marks,
+            started_at=started_at,
+            finished_at=self.now(),
+            run=self.record.run,
         )
         return await self._store(turn)
 
@@ -279,16 +295,16 @@ class _Run:
     async def _store(self, turn: Turn) -> Turn:
         """Make a turn durable, then show it."""
         title, notes = self.format.title(turn.seat, self.debate), self.format.notes(self.debate, turn)
-        async with self.readers.turn_id() as event_id:
+        async with self.emitter.turn_id() as event_id:
             turn = replace(turn, event_id=event_id)
             self.control = await self.store.append(self.record.id, turn)
             self.advanced = True
-            self.readers.show(turn, title, notes)
+            self.emitter.show(turn, title, notes)
         return turn
 
-    async def _end(self, ending: RunResult, event: type[Event], *fields: object) -> RunResult:
+    async def _end(self, ending: RunResult, event: Terminal) -> RunResult:
         await self.store.end(self.record.id, self.record.run, ending)
-        self.readers.emit(event, *fields)
+        self.emitter.end(event)
         return ending
 
     async def _try_again(self, error: MootError, seconds: float) -> RunResult:
@@ -299,11 +315,12 @@ class _Run:
 
     async def _failed(self, code: str, message: str) -> RunResult:
         ending = RunResult(Status.FAILED, "failed", error=message)
+        event = DebateFailed(code=code, error=message, round=self.round)
         try:
-            return await self._end(ending, DebateFailed, code, message, self.round)
+            return await self._end(ending, event)
         except StoreError:
             log.exception("%s: its failure could not be stored", self.record.id)
-            self.readers.emit(DebateFailed, code, message, self.round)
+            self.emitter.end(event)
             return ending
 
     def _ended(self, ending: RunResult) -> Record:
@@ -319,11 +336,11 @@ class _Run:
 class TurnWriter:
     """A seat that is speaking: what it says reaches the readers at once."""
 
-    __slots__ = ("_attempt", "_length", "_model", "_readers", "_run", "_said", "_step", "position")
+    __slots__ = ("_attempt", "_emitter", "_length", "_model", "_run", "_said", "_step", "position")
 
     def __init__(self, run: _Run, step: Step, position: int, model: str | None) -> None:
         self._run = run
-        self._readers = run.readers
+        self._emitter = run.emitter
         self._step = step
         self.position = position
         self._model = model
@@ -336,7 +353,16 @@ class TurnWriter:
             if not text:
                 return
         step = self._step
-        self._readers.emit(TurnChunk, step.seat, step.kind, step.round, self.position, self._length, text)
+        self._emitter.emit(
+            TurnChunk(
+                seat=step.seat,
+                kind=step.kind,
+                round=step.round,
+                position=self.position,
+                offset=self._length,
+                text=text,
+            )
+        )
         self._length += len(text)
         self._said.append(text)
 
@@ -348,15 +374,15 @@ class TurnWriter:
         """Keep a failed attempt, with the text that had arrived."""
         step, run = self._step, self._run
         failure = Failure(
-            self.position,
-            step.seat,
-            step.kind,
-            step.round,
-            error.partial,
-            error.code,
-            str(error),
-            run.now(),
-            run.record.run,
+            position=self.position,
+            seat=step.seat,
+            kind=step.kind,
+            round=step.round,
+            partial=error.partial,
+            code=error.code,
+            message=str(error),
+            at=run.now(),
+            run=run.record.run,
         )
         await run.store.add_failure(run.record.id, failure)
 
@@ -372,6 +398,14 @@ class TurnWriter:
         if self._step.question:
             return  # a person's turn is told when it is there
         step, run = self._step, self._run
-        title = run.format.title(step.seat, run.debate)
-        about = (step.seat, step.kind, step.round, self.position, self._model, self._attempt, title)
-        self._readers.emit(TurnStarted, *about)
+        self._emitter.emit(
+            TurnStarted(
+                seat=step.seat,
+                kind=step.kind,
+                round=step.round,
+                position=self.position,
+                model=self._model,
+                attempt=self._attempt,
+                title=run.format.title(step.seat, run.debate),
+            )
+        )

@@ -45,15 +45,30 @@ def _rehearsed(
     def improvise(debate: Debate[Any], step: Step, position: int) -> Turn:
         seat = debate.seats.get(step.seat)
         if seat is None:
-            return Turn(position, step.seat, step.kind, step.round, "")
+            return Turn(position=position, seat=step.seat, kind=step.kind, round=step.round, content="")
         length, known = measure.prompt(debate, step, seat.model)
         output = round(debate.output_cap(step.seat) * share)
         known = known // CHARACTERS_PER_TOKEN if cached else 0
-        usage = Usage(estimated_tokens(length), known, 0, output, 0, 1, estimated=True)
+        usage = Usage(
+            input_tokens=estimated_tokens(length),
+            cached_tokens=known,
+            output_tokens=output,
+            calls=1,
+            estimated=True,
+        )
         usage = replace(usage, cost=price(seat.model, usage))
         data = step.answer.fallback().model_dump(mode="json") if step.answer else None
         content = measure.stand_in(position, output * CHARACTERS_PER_TOKEN // 5 * 5)
-        return Turn(position, step.seat, step.kind, step.round, content, data, usage, seat.model)
+        return Turn(
+            position=position,
+            seat=step.seat,
+            kind=step.kind,
+            round=step.round,
+            content=content,
+            data=data,
+            usage=usage,
+            model=seat.model,
+        )
 
     turns = rehearse(record, format, improvise)
     return sum((turn.usage for turn in turns), NO_USAGE)

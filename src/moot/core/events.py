@@ -3,78 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import orjson
 
-from moot.core.debate import Action, JsonObject, Turn, Usage
+from moot.core.debate import Action, JsonObject, Step, Turn, Usage
 
 EVENTS_PER_RUN = 1_000_000_000
 """Event ids are `run * EVENTS_PER_RUN + n`: they grow within a run and from each run to the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class DebateStarted:
-    id: int
-    debate: str
-    at: datetime
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Emitted:
+    """What the emitter fills in."""
+
+    id: int = 0
+    debate: str = ""
+    at: datetime = datetime.min
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OfStep(_Emitted):
+    seat: str
+    kind: str
+    round: int | None
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateStarted(_Emitted):
     format: str
     topic: str
     run: int
     type: Literal["debate_started"] = "debate_started"
 
 
-@dataclass(frozen=True, slots=True)
-class RoundStarted:
-    id: int
-    debate: str
-    at: datetime
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundStarted(_Emitted):
     round: int
     type: Literal["round_started"] = "round_started"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(_OfStep):
     """A seat begins to speak; once more for the same position when a broken reply is asked for again."""
 
-    id: int
-    debate: str
-    at: datetime
-    seat: str
-    kind: str
-    round: int | None
-    position: int
     model: str | None = None
     attempt: int = 1
     title: str = ""
     type: Literal["turn_started"] = "turn_started"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnChunk:
-    id: int
-    debate: str
-    at: datetime
-    seat: str
-    kind: str
-    round: int | None
-    position: int
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnChunk(_OfStep):
     offset: int
     text: str
     type: Literal["turn_chunk"] = "turn_chunk"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnFinished:
-    id: int
-    debate: str
-    at: datetime
-    seat: str
-    kind: str
-    round: int | None
-    position: int
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFinished(_OfStep):
     content: str
     data: JsonObject | None
     usage: Usage
@@ -87,37 +77,24 @@ class TurnFinished:
     type: Literal["turn_finished"] = "turn_finished"
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting(_OfStep):
     """A person is asked; `actions` are the answers that `moot reply` takes."""
 
-    id: int
-    debate: str
-    at: datetime
-    seat: str
-    kind: str
-    round: int | None
-    position: int
     question: str = ""
     actions: tuple[Action, ...] = ()
     timeout_seconds: float | None = None
     type: Literal["waiting"] = "waiting"
 
 
-@dataclass(frozen=True, slots=True)
-class LimitReached:
-    id: int
-    debate: str
-    at: datetime
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached(_Emitted):
     reason: str
     type: Literal["limit_reached"] = "limit_reached"
 
 
-@dataclass(frozen=True, slots=True)
-class DebateFinished:
-    id: int
-    debate: str
-    at: datetime
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateFinished(_Emitted):
     stop_reason: str
     outcome: JsonObject
     trace: Mapping[str, Any]
@@ -125,20 +102,14 @@ class DebateFinished:
     type: Literal["debate_finished"] = "debate_finished"
 
 
-@dataclass(frozen=True, slots=True)
-class DebateStopped:
-    id: int
-    debate: str
-    at: datetime
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateStopped(_Emitted):
     stop_reason: str
     type: Literal["debate_stopped"] = "debate_stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class DebateFailed:
-    id: int
-    debate: str
-    at: datetime
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateFailed(_Emitted):
     code: str
     error: str
     round: int | None
@@ -159,6 +130,23 @@ Event: TypeAlias = (
 )
 Terminal: TypeAlias = DebateFinished | DebateStopped | DebateFailed | Waiting
 """The events after which a run emits nothing more."""
+E = TypeVar("E", bound=_Emitted)
+
+
+def stamped(event: E, id: int, debate: str, at: float) -> E:
+    """A new event with what its maker does not know. Filled in, not copied: this happens for every token."""
+    object.__setattr__(event, "id", id)
+    object.__setattr__(event, "debate", debate)
+    object.__setattr__(event, "at", datetime.fromtimestamp(at, UTC))
+    return event
+
+
+def ended(event: E, run: int, debate: str, at: float) -> E:
+    """A run's last event under an id that the run alone tells, so that it is the same after a restart.
+
+    A stop while nothing runs comes behind the question the debate waits with.
+    """
+    return stamped(event, (run + 1) * EVENTS_PER_RUN - (2 if isinstance(event, Waiting) else 1), debate, at)
 
 
 def encode(event: Event) -> bytes:
@@ -186,20 +174,26 @@ def decode(line: str) -> Event:
 
 def turn_finished(debate_id: str, turn: Turn, title: str = "", notes: tuple[str, ...] = ()) -> TurnFinished:
     """The event that showed a stored turn when it was new."""
-    return TurnFinished(
-        turn.event_id,
-        debate_id,
-        datetime.fromtimestamp(turn.finished_at, UTC),
-        turn.seat,
-        turn.kind,
-        turn.round,
-        turn.position,
-        turn.content,
-        turn.data,
-        turn.usage,
-        turn.duration_ms,
-        turn.model,
-        turn.marks,
-        title,
-        notes,
+    event = TurnFinished(
+        seat=turn.seat,
+        kind=turn.kind,
+        round=turn.round,
+        position=turn.position,
+        content=turn.content,
+        data=turn.data,
+        usage=turn.usage,
+        duration_ms=turn.duration_ms,
+        model=turn.model,
+        marks=turn.marks,
+        title=title,
+        notes=notes,
     )
+    return stamped(event, turn.event_id, debate_id, turn.finished_at)
+
+
+def waiting_for(step: Step, position: int) -> Waiting:
+    """The event that asks a person what a step asks."""
+    place = Waiting(seat=step.seat, kind=step.kind, round=step.round, position=position)
+    if (asked := step.question) is None:
+        return place
+    return replace(place, question=asked.text, actions=asked.actions, timeout_seconds=asked.timeout_seconds)

@@ -28,7 +28,7 @@ MAX_TEXT = 2000
 MAX_OUTCOME = 16_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """What one webhook is told of one event, and how that has gone so far; times are the database's."""
 
@@ -53,7 +53,16 @@ def notices(record: Record, at: float, hooks: Sequence[str], question: str | Non
         return ()
     payload = orjson.dumps(_payload(record, event, at, question)).decode()
     return tuple(
-        Notice(_id(record, event, hook), record.id, record.run, event, hook, payload, next_at=at) for hook in hooks
+        Notice(
+            id=_id(record, event, hook),
+            debate_id=record.id,
+            run=record.run,
+            event=event,
+            hook=hook,
+            payload=payload,
+            next_at=at,
+        )
+        for hook in hooks
     )
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from moot.core.trace import Trace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """The finished debates of one format with the same models; means are None where there is nothing to average."""
 
@@ -40,14 +40,14 @@ def _stats(format: str, models: str, traces: Sequence[Trace]) -> Stats:
     stars = [trace["user_rating"] for trace in traces if trace["user_rating"] is not None]
     scores = [trace["auto_score"] for trace in traces if trace["auto_score"] is not None]
     return Stats(
-        format,
-        models,
-        len(traces),
-        len(stars),
-        fmean(stars) if stars else None,
-        fmean(scores) if scores else None,
-        fmean(trace["total_rounds"] for trace in traces),
-        sum(trace["early_stopped"] for trace in traces),
-        fmean(trace["usage"]["output_tokens"] for trace in traces),
-        fmean(trace["timing"]["total_ms"] for trace in traces) / 1000,
+        format=format,
+        models=models,
+        debates=len(traces),
+        rated=len(stars),
+        stars=fmean(stars) if stars else None,
+        auto_score=fmean(scores) if scores else None,
+        rounds=fmean(trace["total_rounds"] for trace in traces),
+        early_stopped=sum(trace["early_stopped"] for trace in traces),
+        output_tokens=fmean(trace["usage"]["output_tokens"] for trace in traces),
+        seconds=fmean(trace["timing"]["total_ms"] for trace in traces) / 1000,
     )

@@ -18,7 +18,7 @@ class Schema:
     schema: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     model: str
     """As the server knows it, without the provider."""
@@ -30,7 +30,7 @@ class Request:
     """Whether the model may think before it answers, where that can be chosen."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     text: str
     finish_reason: Literal["stop", "length"]
@@ -40,7 +40,7 @@ class Completion:
     """What the server would not take and the request was sent without."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
     """Seconds; `first_token` includes connecting, sending and waiting for the response's headers."""
 

@@ -22,7 +22,7 @@ THINKING_FIELDS = ("thinking", "reasoning", "reasoning_effort", "chat_template_k
 _OTHER_FIELD = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     json_mode: JsonMode = "schema"
     max_tokens_field: str = "max_tokens"

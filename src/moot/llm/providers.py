@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -30,6 +30,7 @@ class Quirk(NamedTuple):
 class Provider:
     name: str
     base_url: str
+    _: KW_ONLY
     key_env: str | None = None
     """It wants a key, from this variable."""
     url_env: str | None = None
@@ -74,7 +75,12 @@ def _with_port(address: str, port: int | None) -> str:
 
 
 def _effort(level: str, temperature: bool = True) -> Dialect:
-    return Dialect("schema", "max_completion_tokens", temperature=temperature, extra={"reasoning_effort": level})
+    return Dialect(
+        json_mode="schema",
+        max_tokens_field="max_completion_tokens",
+        temperature=temperature,
+        extra={"reasoning_effort": level},
+    )
 
 
 _NO_THINKING: Mapping[str, JsonValue] = {"chat_template_kwargs": {"enable_thinking": False}}
@@ -85,18 +91,18 @@ BUILT_IN = (
     Provider(
         "deepseek",
         "https://api.deepseek.com",
-        "DEEPSEEK_API_KEY",
-        "DEEPSEEK_BASE_URL",
-        "deepseek-chat",
+        key_env="DEEPSEEK_API_KEY",
+        url_env="DEEPSEEK_BASE_URL",
+        default_model="deepseek-chat",
         takes=Dialect(json_mode="object", extra={"thinking": {"type": "disabled"}}),
         quirks=(Quirk("reasoner", Dialect(json_mode="object")),),
     ),
     Provider(
         "openai",
         "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "gpt-4.1-mini",
+        key_env="OPENAI_API_KEY",
+        url_env="OPENAI_BASE_URL",
+        default_model="gpt-4.1-mini",
         takes=Dialect(max_tokens_field="max_completion_tokens"),
         quirks=(
             Quirk(r"^gpt-5.*chat", Dialect(max_tokens_field="max_completion_tokens")),
@@ -108,17 +114,17 @@ BUILT_IN = (
     Provider(
         "anthropic",
         "https://api.anthropic.com/v1",
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_BASE_URL",
-        "claude-sonnet-4-5",
+        key_env="ANTHROPIC_API_KEY",
+        url_env="ANTHROPIC_BASE_URL",
+        default_model="claude-sonnet-4-5",
         takes=Dialect(json_mode="none"),
     ),
     Provider(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
-        "GEMINI_API_KEY",
-        "GEMINI_BASE_URL",
-        "gemini-2.5-flash",
+        key_env="GEMINI_API_KEY",
+        url_env="GEMINI_BASE_URL",
+        default_model="gemini-2.5-flash",
         quirks=(
             Quirk(r"gemini-2\.5-flash", Dialect(extra={"reasoning_effort": "none"})),
             Quirk(r"gemini-(2\.5|[3-9])", Dialect(extra={"reasoning_effort": "low"})),
@@ -127,29 +133,29 @@ BUILT_IN = (
     Provider(
         "openrouter",
         "https://openrouter.ai/api/v1",
-        "OPENROUTER_API_KEY",
-        "OPENROUTER_BASE_URL",
-        "deepseek/deepseek-chat",
+        key_env="OPENROUTER_API_KEY",
+        url_env="OPENROUTER_BASE_URL",
+        default_model="deepseek/deepseek-chat",
         takes=Dialect(extra={"reasoning": {"effort": "none"}}),
     ),
     Provider(
         "mistral",
         "https://api.mistral.ai/v1",
-        "MISTRAL_API_KEY",
-        "MISTRAL_BASE_URL",
-        "mistral-small-latest",
+        key_env="MISTRAL_API_KEY",
+        url_env="MISTRAL_BASE_URL",
+        default_model="mistral-small-latest",
         takes=Dialect(stream_options=False),
     ),
     Provider(
         "groq",
         "https://api.groq.com/openai/v1",
-        "GROQ_API_KEY",
-        "GROQ_BASE_URL",
+        key_env="GROQ_API_KEY",
+        url_env="GROQ_BASE_URL",
         takes=Dialect(max_tokens_field="max_completion_tokens"),
         quirks=(Quirk("qwen3", _effort("none")), Quirk("gpt-oss", _effort("low"))),
     ),
-    Provider("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", "TOGETHER_BASE_URL"),
-    Provider("xai", "https://api.x.ai/v1", "XAI_API_KEY", "XAI_BASE_URL"),
+    Provider("together", "https://api.together.xyz/v1", key_env="TOGETHER_API_KEY", url_env="TOGETHER_BASE_URL"),
+    Provider("xai", "https://api.x.ai/v1", key_env="XAI_API_KEY", url_env="XAI_BASE_URL"),
     Provider(
         "ollama",
         "http://127.0.0.1:11434",

@@ -30,7 +30,7 @@ _ERRORS = {
 _SHOWN = 20  # characters before and after a difference
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCompletion:
     finish_reason: Literal["stop", "length"]
     usage: Usage
@@ -52,7 +52,7 @@ class RecordedError:
             raise ValueError(f"no model error has the code {self.code!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCall:
     """One call: what was asked, each piece of text with its milliseconds since the start, and how it ended."""
 
@@ -74,7 +74,13 @@ class RecordedCall:
         done = self.completion
         assert done is not None  # noqa: S101 - as __post_init__ has seen
         text = "".join(text for _, text in self.chunks) if done.text is None else done.text
-        return Completion(text, done.finish_reason, done.usage, done.reasoning, done.dropped)
+        return Completion(
+            text=text,
+            finish_reason=done.finish_reason,
+            usage=done.usage,
+            reasoning=done.reasoning,
+            dropped=done.dropped,
+        )
 
 
 class Recorder:
@@ -140,7 +146,16 @@ class _RecordedClient:
         error: RecordedError | None,
     ) -> None:
         milliseconds = self._milliseconds(start)
-        self._recorder.add(RecordedCall(self._provider, request, tuple(chunks), milliseconds, completion, error))
+        self._recorder.add(
+            RecordedCall(
+                provider=self._provider,
+                request=request,
+                chunks=tuple(chunks),
+                milliseconds=milliseconds,
+                completion=completion,
+                error=error,
+            )
+        )
 
     def _milliseconds(self, start: float) -> float:
         return round((self._now() - start) * 1000, 1)
@@ -302,7 +317,11 @@ def _schema(request: Request) -> bytes:
 def _recorded_completion(completion: Completion, chunks: Iterable[tuple[float, str]]) -> RecordedCompletion:
     text = None if completion.text == "".join(text for _, text in chunks) else completion.text
     return RecordedCompletion(
-        completion.finish_reason, completion.usage, completion.reasoning, completion.dropped, text
+        finish_reason=completion.finish_reason,
+        usage=completion.usage,
+        reasoning=completion.reasoning,
+        dropped=completion.dropped,
+        text=text,
     )
 
 

@@ -57,12 +57,12 @@ class ModelPlayer:
 
     def _request(self, debate: Debate[Any], step: Step, model: str) -> Request:
         return Request(
-            model,
-            self._prompts.messages(self._format, debate, step),
-            step.max_tokens or debate.output_cap(step.seat),
-            debate.seats[step.seat].temperature,
-            _schema(step.answer) if step.answer else None,
-            debate.settings.think,
+            model=model,
+            messages=self._prompts.messages(self._format, debate, step),
+            max_tokens=step.max_tokens or debate.output_cap(step.seat),
+            temperature=debate.seats[step.seat].temperature,
+            schema=_schema(step.answer) if step.answer else None,
+            think=debate.settings.think,
         )
 
     async def _call(
@@ -195,4 +195,4 @@ def _reply(content: str, data: JsonObject | None, model: str, completions: Seque
     if last.finish_reason == "length":
         found.append("truncated")
     usage = sum((completion.usage for completion in completions), NO_USAGE)
-    return Reply(content, data, usage, model, tuple(found))
+    return Reply(content, data, usage=usage, model=model, marks=tuple(found))

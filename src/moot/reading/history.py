@@ -1,31 +1,26 @@
-"""A stored debate as the events that told of it, for those who were not there. Pure: reads what is stored, no more.
-
-A run's last event has an id that can be told from the run alone, so that it is the same after a restart.
-"""
+"""A stored debate as the events that told of it, for those who were not there. Pure: reads what is stored, no more."""
 
 from __future__ import annotations
-
-from dataclasses import replace
-from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
 from moot.core.debate import Record, Status
-from moot.core.events import EVENTS_PER_RUN, DebateFailed, DebateFinished, DebateStopped, Event, Terminal, Waiting
+from moot.core.events import (
+    DebateFailed,
+    DebateFinished,
+    DebateStopped,
+    E,
+    Event,
+    Terminal,
+    Waiting,
+    ended,
+    waiting_for,
+)
 from moot.core.format import AnyFormat
 from moot.core.replay import next_steps, turn_events
 from moot.core.stored import StoredDebate
 from moot.core.trace import trace
 from moot.errors import MootError, ScriptChanged
-
-
-def placed(event: Event) -> Event:
-    """A run's last event under the last id of its run; a stop while nothing runs comes behind a question's."""
-    if isinstance(event, Waiting):
-        return replace(event, id=_last_id(event.id // EVENTS_PER_RUN) - 1)
-    if isinstance(event, DebateFinished | DebateStopped | DebateFailed):
-        return replace(event, id=_last_id(event.id // EVENTS_PER_RUN))
-    return event
 
 
 def events_of(stored: StoredDebate, format: AnyFormat) -> list[Event]:
@@ -36,17 +31,17 @@ def events_of(stored: StoredDebate, format: AnyFormat) -> list[Event]:
 
 def ending(stored: StoredDebate, format: AnyFormat) -> Terminal | None:
     record = stored.record
-    about = (_last_id(record.run), record.id, _at(record.finished_at))
     match record.status:
         case Status.FINISHED:
             whole = trace(record, stored.turns, stored.rating)
-            return DebateFinished(*about, record.stop_reason or "", record.outcome or {}, whole)
+            outcome = record.outcome or {}
+            return _ended(record, DebateFinished(stop_reason=record.stop_reason or "", outcome=outcome, trace=whole))
         case Status.STOPPED:
             return stopped(record)
         case Status.FAILED:
             failure = next((each for each in reversed(stored.failures) if each.run == record.run), None)
             code, round = (failure.code, failure.round) if failure else (MootError.code, None)
-            return DebateFailed(*about, code, record.error or "", round)
+            return _ended(record, DebateFailed(code=code, error=record.error or "", round=round))
         case Status.WAITING:
             return waiting(stored, format)
         case _:
@@ -55,20 +50,17 @@ def ending(stored: StoredDebate, format: AnyFormat) -> Terminal | None:
 
 def stopped(record: Record) -> DebateStopped:
     """What is told of a debate that has stopped, be it while nothing ran."""
-    return DebateStopped(_last_id(record.run), record.id, _at(record.finished_at), record.stop_reason or "stopped")
+    return _ended(record, DebateStopped(stop_reason=record.stop_reason or "stopped"))
 
 
 def waiting(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
     """The question a debate waits with."""
     record, turns = stored.record, stored.turns
     step = next((step for step in next_steps(record, turns, format) if step.question), None)
-    if step is None or step.question is None:
+    if step is None:
         return None
-    asked = step.question
-    at = _at(turns[-1].finished_at if turns else record.created_at)
-    place = (step.seat, step.kind, step.round, len(turns))
-    about = (asked.text, asked.actions, asked.timeout_seconds)
-    return Waiting(_last_id(record.run) - 1, record.id, at, *place, *about)
+    at = turns[-1].finished_at if turns else record.created_at
+    return ended(waiting_for(step, len(turns)), record.run, record.id, at)
 
 
 def open_question(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
@@ -81,9 +73,5 @@ def open_question(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
         return None
 
 
-def _last_id(run: int) -> int:
-    return run * EVENTS_PER_RUN + EVENTS_PER_RUN - 1
-
-
-def _at(seconds: float | None) -> datetime:
-    return datetime.fromtimestamp(seconds or 0.0, UTC)
+def _ended(record: Record, event: E) -> E:
+    return ended(event, record.run, record.id, record.finished_at or 0.0)

@@ -52,7 +52,7 @@ def format_of(formats: Mapping[str, AnyFormat], record: Record) -> AnyFormat:
         summary="",
         settings=_AnySettings,
         seats=tuple(
-            Seat(name, name.replace("_", " ").capitalize(), name, chosen.max_tokens)
+            Seat(name, name.replace("_", " ").capitalize(), name, max_tokens=chosen.max_tokens)
             for name, chosen in record.seats.items()
         ),
         outcome=UnreadableOutcome,

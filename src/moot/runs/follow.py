@@ -15,7 +15,7 @@ from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFini
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
-from moot.reading.history import events_of, placed
+from moot.reading.history import events_of
 from moot.reading.unreadable import format_of
 from moot.runs.live import Heard
 
@@ -92,7 +92,6 @@ class _Place:
 
     def passed(self, event: Event) -> Iterator[Event]:
         """The event, if it is new, or what is new of it."""
-        event = placed(event)
         if isinstance(event, TurnStarted) and (event.id > self._last or event.position not in self._lengths):
             self._lengths[event.position] = 0
         elif isinstance(event, TurnChunk):

@@ -40,7 +40,7 @@ class RemoteRun:
             helping.cancel()
             await asyncio.gather(helping, return_exceptions=True)
         record = (await self._runner.store.load(debate_id)).record
-        return RunResult(record.status, record.stop_reason, record.outcome, record.error)
+        return RunResult(record.status, record.stop_reason, outcome=record.outcome, error=record.error)
 
     async def _help_out(self) -> None:
         """Work the queue as soon as nobody else does."""

@@ -7,14 +7,13 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
 from typing import NoReturn, TypeAlias
 
 from moot.core.debate import Failure, Record, Status
-from moot.core.emitter import Sink
+from moot.core.emitter import Emitter, Sink
 from moot.core.engine import Player, RetryIn, RunResult, TurnStore, Until, run_debate
-from moot.core.events import EVENTS_PER_RUN, DebateFailed
+from moot.core.events import DebateFailed
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, NotFound, StoreError, WrongStatus
@@ -127,7 +126,17 @@ class Runner:
         message = f"{lost} was lost in the middle of a run; another has taken over"
         now, run = self._clock(stored.record)(), stored.record.run
         log.warning("%s: %s", stored.record.id, message, extra={"code": TAKEN_OVER, "run": run})
-        failure = Failure(first_missing(stored), "moot", "run", None, "", TAKEN_OVER, message, now, run)
+        failure = Failure(
+            position=first_missing(stored),
+            seat="moot",
+            kind="run",
+            round=None,
+            partial="",
+            code=TAKEN_OVER,
+            message=message,
+            at=now,
+            run=run,
+        )
         await self.store.add_failure(stored.record.id, failure)
         return stored._replace(failures=(*stored.failures, failure))
 
@@ -137,11 +146,8 @@ class Runner:
         ending = RunResult(Status.FAILED, "failed", error=f"given up after {attempts(stored)} attempts: {last}")
         log.warning("%s is %s", record.id, ending.error, extra={"code": "given_up", "run": record.run})
         await self.store.end(record.id, record.run, ending)
-        sink(
-            DebateFailed(
-                record.run * EVENTS_PER_RUN + 1, record.id, datetime.now(UTC), "given_up", ending.error or "", None
-            )
-        )
+        emitter = Emitter(record.id, record.run, sink, self._clock(record))
+        emitter.end(DebateFailed(code="given_up", error=ending.error or "", round=None))
         return ending
 
     async def _take(self, debate_id: str, queued: bool = False) -> StoredDebate:

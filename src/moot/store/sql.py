@@ -206,13 +206,13 @@ def rating_from(row: Row) -> Rating:
 
 def workflow_from(row: Row) -> Workflow:
     return Workflow(
-        row["id"],
-        row["title"],
-        row["body"],
-        row["created_at"],
-        bool(row["delivered"]),
-        row["attempts"],
-        row["result"],
+        id=row["id"],
+        title=row["title"],
+        body=row["body"],
+        created_at=row["created_at"],
+        delivered=bool(row["delivered"]),
+        attempts=row["attempts"],
+        result=row["result"],
     )
 
 

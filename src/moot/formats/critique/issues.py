@@ -23,7 +23,7 @@ WEIGHTS: dict[Severity, float] = {"critical": 3.0, "major": 1.0, "minor": 0.25}
 """What an issue that stayed open takes off the automatic score."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
     """One thing the skeptic holds against the answer."""
 
@@ -43,7 +43,7 @@ class Issue:
     """The round of the proposer's last reply; 0 when there was none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
     """One round in numbers, as it stood after its critique."""
 
@@ -143,7 +143,15 @@ def _settled(issue: Issue, critique: Critique, again: Raised | None, round: int)
 def _numbered(new: Iterable[Raised], known: int, proposal: str, round: int) -> Iterator[Issue]:
     for number, raised in enumerate(new, known + 1):
         quoted = contains(raised.passage, proposal)
-        yield Issue(number, raised.severity, raised.text, raised.passage, quoted, round, round)
+        yield Issue(
+            number=number,
+            severity=raised.severity,
+            text=raised.text,
+            passage=raised.passage,
+            quoted=quoted,
+            raised=round,
+            upheld=round,
+        )
 
 
 def _answers(found: dict[int, str], issue: Issue) -> bool:
@@ -160,4 +168,6 @@ def _key(text: str) -> str:
 def _reviewed(turn: Turn, issues: Sequence[Issue]) -> Reviewed:
     critique, round = critique_of(turn), turn.round or 0
     raised = sum(issue.raised == round for issue in issues)
-    return Reviewed(round, critique.score, critique.ready, raised, len(open_issues(issues)))
+    return Reviewed(
+        round=round, score=critique.score, ready=critique.ready, raised=raised, open=len(open_issues(issues))
+    )

@@ -37,7 +37,7 @@ TOPICS: TypeAdapter[list[Topic]] = TypeAdapter(Topics)
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Idea:
     """An idea as its files tell it."""
 

@@ -24,7 +24,6 @@ from moot.core.events import (
     Waiting,
     encode,
 )
-from moot.reading.history import placed
 
 MAX_KEPT = 4_000_000
 """Bytes; beyond them the older half goes, and who needs that is told the stored turns instead."""
@@ -61,7 +60,6 @@ class Missed(NamedTuple):
 
 
 def frame(event: Event) -> Frame:
-    event = placed(event)
     kind: Kind = "told"
     if isinstance(event, TurnStarted | TurnChunk):
         kind = "said"
