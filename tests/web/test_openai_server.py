@@ -373,7 +373,7 @@ def test_a_debate_that_somebody_stops_says_how_to_go_on(theatre: Theatre) -> Non
         theatre.baton.let_all()
         heard = listen(stream)
         assert heard.content == (
-            "The debate has stopped (stopped). To go on, reply with\n\n"
+            "The debate has stopped (a person stopped it). To go on, reply with\n\n"
             "- `continue`: go on\n- `end`: end the rounds and come to a conclusion\n"
             "- anything else: guidance that everybody reads\n\n"
             f"— [moot {debate_id}]({theatre.url}/debates/{debate_id})"

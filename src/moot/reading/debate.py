@@ -49,7 +49,7 @@ class Reading:
         return tuple(turn_events(self.record, self.turns, self.format))
 
     @cached_property
-    def cast(self) -> Mapping[str, str]:
+    def participants(self) -> Mapping[str, str]:
         """Seat → title, of those that take part as far as that is known."""
         models = {seat.name: seat.title for seat in self.format.seats if seat.player == "model"}
         spoken = {event.seat: event.title for event in self.events}
@@ -59,7 +59,7 @@ class Reading:
     def titles(self) -> Mapping[str, str]:
         """Seat → how readers call it, of every seat there is."""
         names = (*self.record.seats, *(seat.name for seat in self.format.seats))
-        return {**{name: self.format.title(name) for name in names}, **self.cast}
+        return {**{name: self.format.title(name) for name in names}, **self.participants}
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:

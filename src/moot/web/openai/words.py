@@ -20,7 +20,7 @@ from moot.errors import InvalidInput, faults
 from moot.export.transcript import outcome_blocks
 from moot.reading.debate import Reading
 from moot.reading.unreadable import UnreadableOutcome
-from moot.reading.words import YOU, is_speech
+from moot.reading.words import YOU, is_speech, reason_text
 from moot.text.markdown import body, contained, in_line
 from moot.text.plain import shortened
 
@@ -295,7 +295,7 @@ def asked(event: Waiting) -> str:
 
 
 def stopped(event: DebateStopped) -> str:
-    reason = in_line(event.stop_reason.replace("_", " "))
+    reason = in_line(reason_text(event.stop_reason))
     return f"The debate has stopped ({reason}). To go on, reply with\n\n{_listed(ANYTIME)}"
 
 
@@ -310,11 +310,9 @@ def concluded(reading: Reading) -> str:
 def in_short(reading: Reading) -> str | None:
     """An outcome as a later debate hears of it, if it can be read."""
     outcome = reading.outcome
-    return (
-        None
-        if outcome is None or isinstance(outcome, UnreadableOutcome)
-        else f"{outcome.headline()}\n{outcome.summary}"
-    )
+    if outcome is None or isinstance(outcome, UnreadableOutcome):
+        return None
+    return f"{outcome.headline()}\n{outcome.summary}"
 
 
 def signature(debate_id: str, url: str) -> str:

@@ -131,11 +131,11 @@ def duration_text(seconds: float) -> str:
 
 def _seats(reading: Reading) -> Iterator[SeatRow]:
     for seat, colour in colours_of(reading.format).items():
-        if seat in reading.cast:
+        if seat in reading.participants:
             own = [turn for turn in reading.turns if turn.seat == seat]
             chosen = reading.record.seats.get(seat)
             model = words.short_model(chosen.model) if chosen else ""
-            yield SeatRow(seat, reading.cast[seat], colour, model, len(own), usage_of(own).output_tokens)
+            yield SeatRow(seat, reading.participants[seat], colour, model, len(own), usage_of(own).output_tokens)
 
 
 def _meters(reading: Reading) -> Iterator[Meter]:
@@ -172,5 +172,5 @@ def _charts(reading: Reading) -> tuple[Chart, ...]:
 
     if not reading.turns or not reading.outcome:
         return ()
-    titles = {**reading.cast, "human": words.YOU}
+    titles = {**reading.participants, "human": words.YOU}
     return charts_for(reading.record, reading.turns, titles, reading.outcome)
