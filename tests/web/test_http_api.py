@@ -86,6 +86,16 @@ async def test_fifty_creates_with_one_key_make_one_debate() -> None:
         )
 
 
+async def test_the_key_of_a_stopped_debate_gives_that_debate_and_does_not_resume_it(live: Live) -> None:
+    body, key = {"format": "duel", "topic": "Cats?"}, {"Idempotency-Key": "k 1"}
+    debate_id = (await live.post("/api/debates", {**body, "start": False}, headers=key)).body["id"]
+    await live.post(f"/api/debates/{debate_id}/stop")
+    before = (await live.get(f"/api/debates/{debate_id}")).body
+    again = await live.post("/api/debates", body, headers=key)
+    assert (again.status, again.body["id"], again.body["status"]) == (201, debate_id, before["status"])
+    assert (await live.get(f"/api/debates/{debate_id}")).body == before
+
+
 # Stop, resume, conclude
 
 

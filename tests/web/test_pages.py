@@ -165,6 +165,27 @@ async def test_a_form_that_is_sent_twice_makes_one_debate(house: House) -> None:
     assert [record.topic for record in await house.app.list()] == ["Tea?", "Cats\nor dogs?"]
 
 
+@pytest.mark.parametrize("status", [Status.STOPPED, Status.FINISHED, Status.WAITING])
+async def test_a_form_that_is_sent_again_later_leads_to_its_debate_and_changes_nothing(
+    house: House, status: Status
+) -> None:
+    page = await house.reader.open(f"/new?format={'duel' if status is Status.FINISHED else 'panel'}")
+    await house.reader.submit("/new", "start", topic="Cats or dogs?")
+    path = house.reader.path
+    debate_id = path.rpartition("/")[2]
+    await house.until(debate_id, Status.FINISHED, Status.WAITING)
+    while (await house.queue.load()).running:  # noqa: ASYNC110 - its run is about to end
+        await asyncio.sleep(0)
+    if status is Status.STOPPED:
+        await house.app.stop(debate_id)
+    before = await house.app.load(debate_id)
+    assert before.record.status is status
+    house.reader.page = page  # as the button that leads back does
+    await house.reader.submit("/new", "start", topic="Cats or dogs?")
+    assert (house.reader.response.status_code, house.reader.path) == (200, path)
+    assert await house.app.load(debate_id) == before
+
+
 @pytest.mark.parametrize("name", sorted(load()))
 async def test_a_form_that_nobody_has_touched_chooses_nothing(house: House, name: str) -> None:
     page = await house.reader.open("/new")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 MAX_SLUG = 60
 
@@ -23,6 +25,11 @@ def slug(title: str) -> str:
 def shortened(text: str, length: int) -> str:
     """At most so many characters; what was cut ends in …"""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def whole_number(text: str) -> int | None:
+    """A number that somebody typed, of at most nine digits; None when it is none."""
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
 
 
 CHARACTERS_PER_TOKEN = 4  # for estimates, when the server counts nothing

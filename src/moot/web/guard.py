@@ -21,6 +21,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import InvalidInput
+from moot.text.plain import whole_number
 from moot.web.openai import endpoint as openai_server
 
 log = logging.getLogger(__name__)
@@ -187,7 +188,7 @@ class _Replay:
 async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | None:
     """The whole body; None when it is too large."""
     length = headers.get("content-length", "0")
-    if length.isdigit() and int(length) > largest:
+    if length.isdecimal() and ((said := whole_number(length)) is None or said > largest):
         return None
     parts: list[bytes] = []
     size = 0
@@ -222,7 +223,7 @@ def _is_foreign(host: str, headers: Headers) -> bool:
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return True
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+    return origin is not None and origin.lower() not in (f"http://{host}".lower(), f"https://{host}".lower())
 
 
 def _name(host: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
@@ -156,8 +157,8 @@ def cursor(record: Record) -> str:
 def place(cursor: str) -> Cursor:
     try:
         created_at, _, id = base64.b64decode(cursor.encode(), b"-_", validate=True).decode().partition(" ")
-        if id and "\0" not in id:
-            return Cursor(float(created_at), id)
+        if id and "\0" not in id and math.isfinite(at := float(created_at)):
+            return Cursor(at, id)
     except ValueError:
         pass
     raise InvalidInput(f"{cursor!r} is no cursor; take next_cursor from the page before")

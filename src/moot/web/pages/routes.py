@@ -33,7 +33,7 @@ from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.formats.panel.format import perspectives_of
 from moot.llm.addresses import refuse_addresses
 from moot.reading.words import STATUS_TEXTS, notice_text, title_of
-from moot.text.plain import printable
+from moot.text.plain import printable, shortened, whole_number
 from moot.web.api import Server
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, Option, form, settings
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 PAGE_SIZE = 20
-MAX_DIGITS = 9
 HERE = Path(__file__).parent
 NOBODY_WORKS = "queued, but no worker is alive"
 STATUS_OF = {NotFound: HTTPStatus.NOT_FOUND, WrongStatus: HTTPStatus.CONFLICT}
@@ -139,10 +138,10 @@ class Pages:
 
     async def parts(self, request: Request) -> Response:
         """What changes on a debate's page while it goes on, and its turns from a position on."""
-        since = request.query_params.get("from", "0")
-        view = await self._view(request.path_params["id"])
-        number = int(since) if since.isdecimal() else 0
-        return self._page("refresh.html", since=number, **_about(view))
+        since = whole_number(asked := request.query_params.get("from", "0"))
+        if since is None:
+            raise InvalidInput(f"from={shortened(asked, 20)!r} is no number; give the position of a turn")
+        return self._page("refresh.html", since=since, **_about(await self._view(request.path_params["id"])))
 
     async def act(self, act: Act, request: Request) -> Response:
         """Do what a button says, then show the debate; what goes wrong is told on its page."""
@@ -177,14 +176,13 @@ class Pages:
         action, text, position = (last(posted, name) for name in ("action", "text", "position"))
         if action not in ACTIONS:
             raise InvalidInput(f"{action!r} is no answer; choose one of: {', '.join(ACTIONS)}")
-        at = int(position) if position.isdecimal() and len(position) <= MAX_DIGITS else None
-        await self._app.reply(debate_id, cast(Action, action), text, at)
+        await self._app.reply(debate_id, cast(Action, action), text, whole_number(position))
 
     async def _rate(self, debate_id: str, posted: Posted) -> None:
-        stars = last(posted, "stars")
-        if not stars.isdecimal():
+        stars = whole_number(last(posted, "stars"))
+        if stars is None:
             raise InvalidInput("no stars are given: choose 1 to 5")
-        await self._app.rate(debate_id, int(stars), last(posted, "comment"))
+        await self._app.rate(debate_id, stars, last(posted, "comment"))
 
     async def _make_workflow(self, debate_id: str, posted: Posted) -> None:
         await self._app.make_workflow(debate_id)
