@@ -169,7 +169,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def socratic(request: dict[str, Any]) -> str:
     """Two questions, a reply between them that the second contradicts, and what follows."""
     form = request.get("response_format", {}).get("json_schema", {}).get("name")
-    if form == "question":
+    if form == "asked":
         second = "Ask one question that follows" in request["messages"][-1]["content"]
         asked = "First you said all, now you say some." if second else "Are all of them white?"
         return json.dumps({"question": asked, "contradiction": second})
@@ -181,7 +181,8 @@ def socratic(request: dict[str, Any]) -> str:
 def test_an_installed_format_is_played_to_its_outcome(server: ModelServer, site: Path) -> None:
     server.replies = socratic
     env = {"PYTHONPATH": os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))}
-    ran = run("debate", "All swans are white", "--format", "socratic", "--model", server.model, env=env)
+    through = ("--no-checkpoints", "--model", server.model)
+    ran = run("debate", "All swans are white", "--format", "socratic", *through, env=env)
     assert (ran.code, ran.err) == (0, "")
     assert (
         re.sub(r"DEB-\w{8}", "DEB-ID", ran.out)
@@ -203,10 +204,10 @@ All and some are not the same.
 
 The thesis contradicts itself, after 2 questions
 
-questions  the thesis
-2          contradicted
+questions  the thesis    doubt at the end
+2          contradicted  –
 
-Ended because contradiction.
+Ended because two replies contradicted each other.
 
 4 calls · 40 tokens in · 33 out · the price is unknown
 moot show DEB-ID shows it again.
@@ -219,7 +220,7 @@ async def test_its_argument_map_is_its_own(site: Path, monkeypatch: pytest.Monke
     from moot_socratic import SOCRATIC  # type: ignore[import-not-found]
 
     replies = ['{"question": "All?"}', "Some.", '{"question": "Some?", "contradiction": true}', '{"standing": "open"}']
-    stage = Stage([*replies, *replies[-1:]], format=SOCRATIC, topic="All swans are white")
+    stage = Stage([*replies, *replies[-1:]], format=SOCRATIC, topic="All swans are white", settings={"listen": False})
     await stage.run()
     record = await stage.record()
     assert record.outcome == {
@@ -227,6 +228,7 @@ async def test_its_argument_map_is_its_own(site: Path, monkeypatch: pytest.Monke
         "caveats": ["the verdict could not be read"],
         "standing": "open",
         "questions": 2,
+        "doubt": None,
     }
     made = argdown(Reading(StoredDebate(record, tuple(await stage.turns())), SOCRATIC))
     assert (

@@ -1,18 +1,30 @@
-"""A format from a package of somebody else: found by its entry point, with its own prompts and outcome."""
+"""A format from a package of somebody else: found by its entry point, with its own prompts and outcome.
+
+What a format declares is seen on every surface, and nothing outside its folder knows of it: see examples/.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from live import Live, serving
+from markup import Element, parsed
+from test_views import in_terminal
 
 from model_server import ModelServer
+from moot.formats import load
+from moot.llm.client import Request
+from moot.testing import ScriptedModel, scripted_app
 from program import run
 
+EXAMPLE = Path(__file__).parent.parent / "examples" / "third-party-format" / "src"
 FORMAT = """
 from pathlib import Path
 
@@ -77,9 +89,13 @@ def install(folder: Path, *entries: str) -> dict[str, str]:
     (package / "__init__.py").write_text(FORMAT)
     for name, text in PROMPTS.items():
         (package / "prompts" / f"{name}.md").write_text(text)
-    info = folder / "haiku_format-1.0.dist-info"
+    return _registered(folder, "haiku_format", entries)
+
+
+def _registered(folder: Path, name: str, entries: tuple[str, ...]) -> dict[str, str]:
+    info = folder / f"{name}-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: haiku-format\nVersion: 1.0\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("\n".join(["[moot.formats]", *entries]) + "\n")
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))}
 
@@ -125,14 +141,15 @@ moot show DEB-ID shows it again.
     ]
 
 
-def test_a_debate_of_a_format_that_is_gone_says_so(server: ModelServer, tmp_path: Path) -> None:
+def test_a_debate_of_a_format_that_is_gone_is_shown_as_far_as_can_be(server: ModelServer, tmp_path: Path) -> None:
     env = install(tmp_path / "site", "haiku = haiku_format:FORMAT")
     played = run("debate", "frogs", "--format", "haiku", "--max-rounds", "1", "--model", server.model, env=env)
     debate_id = re.findall(r"DEB-\w{8}", played.out)[0]
     shown = run("show", debate_id)
-    assert (shown.code, shown.out) == (1, "")
-    assert re.fullmatch(r"moot: no format named 'haiku'; known: .*duel.*\n", shown.err)
-    assert run("show", debate_id, env=env).code == 0
+    assert (shown.code, shown.err) == (0, "")
+    assert "\nPoet · verse · round 1\nHeard: Verse 1, for spring.\n" in shown.out
+    assert "\nThe outcome was written by another version of the format and cannot be read\n" in shown.out
+    assert "\nA poem for spring\n" in run("show", debate_id, env=env).out
 
 
 @pytest.mark.parametrize(
@@ -151,3 +168,134 @@ def test_a_package_that_is_broken_is_named(tmp_path: Path, entries: list[str], s
     ran = run("debate", "frogs", env=install(tmp_path / "site", *entries))
     assert (ran.code, ran.out) == (2, "")
     assert re.fullmatch(f"moot: {said}\n", ran.err), ran.err
+
+
+# What the example declares, on every surface
+
+
+@pytest.fixture
+def socratic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example installed, here and in every process that is started."""
+    site = tmp_path / "site"
+    shutil.copytree(EXAMPLE, site, ignore=shutil.ignore_patterns("__pycache__"))
+    env = _registered(site, "moot_socratic", ("socratic = moot_socratic:SOCRATIC",))
+    monkeypatch.setenv("PYTHONPATH", env["PYTHONPATH"])
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.syspath_prepend(str(site))
+
+
+def questions(form: str | None, last: str) -> str:
+    """Doubt grows from question to question."""
+    if form == "asked":
+        first = "Ask the first question" in last
+        return json.dumps({"question": "All?" if first else "And some?", "doubt": 3 if first else 8.5})
+    return json.dumps({"reasoning": "It held.", "standing": "stands"}) if form == "verdict" else "Yes."
+
+
+def answered(request: dict[str, Any]) -> str:
+    form = request.get("response_format", {}).get("json_schema", {}).get("name")
+    return questions(form, request["messages"][-1]["content"])
+
+
+def scripted(request: Request) -> str:
+    return questions(request.schema.name if request.schema else None, request.messages[-1].content)
+
+
+SWANS = ("debate", "All swans are white", "--format", "socratic")
+
+
+@pytest.mark.usefixtures("socratic")
+def test_its_question_table_and_reason_are_shown_in_a_terminal(server: ModelServer) -> None:
+    server.replies = answered
+    answers = [b"c\n", b"e\n"]
+
+    def answer(seen: str) -> bytes:
+        return answers.pop(0) if answers and seen.count("> ") > 2 - len(answers) else b""
+
+    code, screen = in_terminal([*SWANS, "--model", server.model], width=80, type=answer)
+    assert code == 0
+    shown = re.sub(r"DEB-\w{8}", "DEB-ID", screen.text)
+    assert (
+        """
+═══ Round 1 Complete ═══
+Questioner: Does the thesis still hold for you?
+
+[C] Ask on  [G] Add something  [E] I have heard enough
+> c
+═══ Round 2 Starting ═══
+"""
+        in shown
+    )
+    assert (
+        """
+  The thesis stands, after 2 questions
+
+  questions   the thesis   doubt at the end
+  2           stands       ████████░░ 8.5
+
+  Ended because the person who asked had heard enough.
+"""
+        in shown
+    )
+
+
+@pytest.mark.usefixtures("socratic")
+def test_what_it_has_come_to_is_shown_again_and_exported(server: ModelServer) -> None:
+    server.replies = answered
+    ran = run(*SWANS, "--max-rounds", "2", "--model", server.model)
+    debate_id = re.findall(r"DEB-\w{8}", ran.out)[0]
+    assert (ran.code, ran.err) == (3, "")
+    assert f"{debate_id} waits for a person: Does the thesis still hold for you?" in ran.out
+    assert run("reply", debate_id, "--end").code == 0
+    shown, exported = run("show", debate_id), run("export", debate_id)
+    assert "\n1          stands      ███░░░░░░░ 3.0\n" in shown.out
+    assert "\nEnded because the person who asked had heard enough.\n" in shown.out
+    assert (
+        "| questions | the thesis | doubt at the end |\n| --- | --- | --- |\n| 1 | stands | ███░░░░░░░ 3.0 |"
+        in exported.out
+    )
+
+
+@pytest.mark.usefixtures("socratic")
+def test_nobody_is_asked_when_it_is_to_run_through(server: ModelServer) -> None:
+    server.replies = answered
+    ran = run(*SWANS, "--max-rounds", "2", "--no-checkpoints", "--model", server.model)
+    assert (ran.code, ran.err) == (0, "")
+    assert "Ended because all rounds were played." in ran.out
+
+
+@pytest.mark.usefixtures("socratic")
+async def test_its_form_question_chart_and_reason_are_on_the_pages() -> None:
+    async with serving(scripted_app(ScriptedModel(scripted), formats=load())) as live:
+        form = parsed((await live.get("/new?format=socratic")).body).one("section", aria_label="Settings of socratic")
+        assert _labels(form)[:3] == ["Ask me after each reply", "The questioner is", "Limits"]
+        debate_id = await live.create("All swans are white", "socratic")
+        assert (await live.ended(debate_id))["question"] == "Does the thesis still hold for you?"
+        assert _buttons(await _page(live, debate_id)) == ["Ask on", "Add something", "I have heard enough"]
+        assert (await live.post(f"/api/debates/{debate_id}/reply", {"action": "continue"})).status == 202
+        await live.ended(debate_id)
+        assert (await live.post(f"/api/debates/{debate_id}/reply", {"action": "end"})).status == 202
+        await live.ended(debate_id)
+        page = await _page(live, debate_id)
+    outcome = page.one(id="outcome")
+    assert outcome.one("p", class_="headline").text == "The thesis stands, after 2 questions"
+    assert [cell.text for cell in outcome.one("tbody").all() if cell.tag in ("th", "td")] == ["2", "stands", "8.5"]
+    assert "Ended because the person who asked had heard enough." in outcome.text
+    chart = page.all("figure", class_="chart-figure")[0]
+    assert chart.one("figcaption").text == "Doubt by round"
+    assert chart.one("desc").text == "Doubt: 3 in round 1, 8.5 in round 2"
+    assert "shaken from 7 on" in chart.one("svg").text
+
+
+def _labels(form: Element) -> list[str]:
+    """What the fields are called, in the order of the page."""
+    found = (each for each in form if each.tag in ("label", "legend") and each.attributes.get("class") != "button")
+    return [each.text for each in found if each.text not in ("kind", "stern")]
+
+
+def _buttons(page: Element) -> list[str]:
+    return [button.text for button in page.one(id="controls").one("div", class_="actions").all("button")]
+
+
+async def _page(live: Live, debate_id: str) -> Element:
+    return parsed((await live.get(f"/debates/{debate_id}")).body)

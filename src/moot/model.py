@@ -1,9 +1,11 @@
 """What a format is written with: the front door for packages that add one."""
 
+from moot.core.charts import ChartData, LineChart, Score, ScoreChart, Series, Threshold, scores_by_round
 from moot.core.debate import (
     NO_USAGE,
     Action,
     Answer,
+    Bar,
     Cap,
     Failure,
     HumanReply,
@@ -15,6 +17,7 @@ from moot.core.debate import (
     Question,
     Rating,
     Record,
+    Rows,
     Seat,
     SeatSettings,
     Settings,
@@ -27,7 +30,7 @@ from moot.core.debate import (
     span_seconds,
     speech_key,
 )
-from moot.core.format import USE_ITS_VERSION, AnyFormat, Format
+from moot.core.format import USE_ITS_VERSION, AnyFormat, Choice, Format
 from moot.core.script import Concluded, Debate, O_co, S, Script
 
 __all__ = [
@@ -36,7 +39,10 @@ __all__ = [
     "Action",
     "Answer",
     "AnyFormat",
+    "Bar",
     "Cap",
+    "ChartData",
+    "Choice",
     "Concluded",
     "Debate",
     "Failure",
@@ -45,23 +51,30 @@ __all__ = [
     "Issue",
     "JsonObject",
     "Limits",
+    "LineChart",
     "O_co",
     "Outcome",
     "Point",
     "Question",
     "Rating",
     "Record",
+    "Rows",
     "S",
+    "Score",
+    "ScoreChart",
     "Script",
     "Seat",
     "SeatSettings",
+    "Series",
     "Settings",
     "Status",
     "Step",
     "Temperature",
+    "Threshold",
     "Turn",
     "Usage",
     "Workflow",
+    "scores_by_round",
     "span_seconds",
     "speech_key",
 ]

@@ -22,7 +22,7 @@ from moot.core.script import Debate
 from moot.errors import InvalidInput
 from moot.formats.panel.assessment import cast
 from moot.formats.panel.decision import Decision
-from moot.formats.panel.format import PANEL, WHOLE_SOURCES, PanelSettings, perspectives_of
+from moot.formats.panel.format import PANEL, WHOLE_SOURCES, PanelSettings
 from moot.llm.client import Completion, Request
 from moot.testing import ScriptedModel, scripted_app
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, SAFE, Call, Panelists, Stage, new_words, silent
@@ -199,9 +199,9 @@ def test_perspectives_are_read_as_they_are_typed(typed: Any, read: Any) -> None:
 
 def test_the_catalog_of_a_configuration_holds_the_user_s_own_and_a_broken_one_is_told() -> None:
     own = {"name": "Night Shift", "priorities": ["sleep"], "trade_offs": "Will accept slow answers for sleep"}
-    assert [each.name for each in perspectives_of({"custom_perspectives": [own]})][-1] == "Night Shift"
+    assert [each.name for each in PANEL.choices({"custom_perspectives": [own]})["perspectives"]][-1] == "Night Shift"
     with pytest.raises(InvalidInput, match=r"^panel settings in moot.yaml: custom_perspectives"):
-        perspectives_of({"custom_perspectives": [{"name": "Nobody"}]})
+        PANEL.choices({"custom_perspectives": [{"name": "Nobody"}]})
 
 
 # The order of a round, and who reads what

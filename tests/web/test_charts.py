@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
 import numpy as np
@@ -24,26 +24,31 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import moot.web.charts
+from moot.core.charts import LineChart, Score, Series, Threshold
 from moot.core.debate import JsonObject, Outcome, Record, Turn, Usage
-from moot.core.replay import turn_events
+from moot.core.format import AnyFormat
+from moot.core.script import Debate
+from moot.core.stored import StoredDebate
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
-from moot.formats.duel.format import Verdict
+from moot.formats.duel.format import DUEL, Verdict
 from moot.formats.evaluation.format import EVALUATION
 from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict
 from moot.formats.panel.decision import Decision, RoundFacts
 from moot.formats.panel.format import PANEL
+from moot.reading.debate import Reading
 from moot.text.plain import JOINERS
-from moot.web.charts import COST, SCORES, SHARES, TOKENS, Chart, charts_for
+from moot.web.charts import COST, TOKENS, Chart, charts_for
 from moot.web.charts.bars import Amount, bars
-from moot.web.charts.drawing import WIDTH, fitting, ticks, width_of
-from moot.web.charts.lines import LABEL, Series, Threshold, lines
-from moot.web.charts.scores import Score, scores
+from moot.web.charts.drawing import WIDTH, fitting, percent, plain, ticks, width_of
+from moot.web.charts.lines import LABEL, Axis, lines
+from moot.web.charts.scores import scores
 from moot.web.charts.timeline import timeline
 from stage import Panelists, Stage, ballot, judged
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 STYLE = (Path(moot.web.charts.__file__).parent.parent / "pages" / "static" / "charts.css").read_text(encoding="utf-8")
+SCORES, SHARES = Axis(10, plain), Axis(1, percent)
 SVG = "{http://www.w3.org/2000/svg}"
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B", "judge": "Judge", "human": "Human"}
 HOSTILE = "\"><script>alert(1)</script>' onload=x \x00\x1b[31m\ud800\u202e</svg>&amp;"
@@ -408,8 +413,21 @@ def record(**settings: object) -> Record:
     )  # type: ignore[arg-type]
 
 
-def titles_of(turns: list[Turn], outcome: Outcome | None = None, **settings: object) -> list[str]:
-    return [chart.title for chart in charts_for(record(**settings), turns, TITLES, outcome)]
+def drawn(
+    turns: list[Turn],
+    outcome: Outcome | None = None,
+    *,
+    format: AnyFormat = DUEL,
+    chosen: JsonObject | None = None,
+    **limits: object,
+) -> tuple[Chart, ...]:
+    """The charts of a debate of this format."""
+    debate = Debate("DEB-abcd1234", "Cats?", format.settings.model_validate(chosen or {}), {}, list(turns))
+    return charts_for(record(**limits), turns, TITLES, format.charts(debate, outcome))
+
+
+def titles_of(turns: list[Turn], outcome: Outcome | None = None, **more: Any) -> list[str]:
+    return [chart.title for chart in drawn(turns, outcome, **more)]
 
 
 def ballots(*scores: tuple[float, float]) -> list[Turn]:
@@ -446,11 +464,11 @@ TOPIC = TopicVerdict(
 
 
 def test_a_debate_without_turns_has_no_charts() -> None:
-    assert charts_for(record(), [], {}, None) == ()
+    assert charts_for(record(), [], {}) == ()
 
 
-def test_scores_before_and_after_are_shown_of_any_outcome_that_has_them() -> None:
-    (chart,) = charts_for(record(), [], {}, scorecard([TOPIC]))
+def test_scores_before_and_after_are_shown_of_an_evaluation() -> None:
+    (chart,) = drawn([], scorecard([TOPIC]), format=EVALUATION)
     assert (chart.title, chart.rows) == (
         "Scores before and after",
         (("demand", "5.0", "6.5", "+1.5"), ("overall", "5.0", "6.5", "+1.5")),
@@ -458,16 +476,16 @@ def test_scores_before_and_after_are_shown_of_any_outcome_that_has_them() -> Non
 
 
 def test_scores_that_nothing_was_argued_about_are_shown_once() -> None:
-    (chart,) = charts_for(record(), [], {}, scorecard([]))
+    (chart,) = drawn([], scorecard([]), format=EVALUATION)
     assert (chart.title, chart.rows) == ("Scores", (("demand", "6.5"), ("overall", "6.5")))
 
 
 def test_a_score_that_is_no_number_makes_no_chart() -> None:
-    assert charts_for(record(), [], {}, scorecard([TOPIC]).model_copy(update={"overall_after": float("nan")})) == ()
+    assert drawn([], scorecard([TOPIC]).model_copy(update={"overall_after": float("nan")}), format=EVALUATION) == ()
 
 
 def test_a_judges_scores_are_shown_by_round_under_the_names_of_the_sides() -> None:
-    chart, when = charts_for(record(), ballots((6, 5), (7.5, 5), (0, 10)), TITLES, None)
+    chart, when = drawn(ballots((6, 5), (7.5, 5), (0, 10)))
     assert (chart.title, when.title) == ("Scores by round", "Who spoke when")
     assert chart.header == ("round", "Debater A", "Debater B")
     assert chart.rows == (("1", "6", "5"), ("2", "7.5", "5"), ("3", "0", "10"))
@@ -475,14 +493,14 @@ def test_a_judges_scores_are_shown_by_round_under_the_names_of_the_sides() -> No
 
 def test_a_score_without_a_side_is_that_of_whoever_gives_it() -> None:
     turns = [turn("skeptic", "critique", 1, 0, 1, {"score": 4}), turn("skeptic", "critique", 2, 1, 2, {"score": 8})]
-    chart, _ = charts_for(record(), turns, {"skeptic": "Skeptic"}, None)
+    chart, _ = drawn(turns, format=CRITIQUE)
     assert (chart.header, chart.rows) == (("round", "Skeptic’s score"), (("1", "4"), ("2", "8")))
 
 
 @pytest.mark.parametrize("bad", [None, "8", True, float("nan"), float("inf"), -1, 11, [8], {}])
 def test_what_is_no_score_is_left_out(bad: object) -> None:
     turns = [*ballots((6, 5), (7, 4)), turn("judge", "verdict", 3, 3, 4, {"score_a": 8, "score_b": bad})]  # type: ignore[dict-item]
-    chart, _ = charts_for(record(), turns, TITLES, None)
+    chart, _ = drawn(turns)
     assert chart.rows == (("1", "6", "5"), ("2", "7", "4"), ("3", "8", "–"))
 
 
@@ -499,7 +517,7 @@ def test_a_placeholder_for_an_unreadable_verdict_is_no_score() -> None:
         started_at=2,
         finished_at=3,
     )
-    chart, _ = charts_for(record(), [first, fallback, third], TITLES, None)
+    chart, _ = drawn([first, fallback, third])
     assert chart.rows == (("1", "6", "5"), ("3", "7", "4"))
 
 
@@ -530,19 +548,24 @@ def measured(*rounds: RoundFacts) -> Decision:
 def test_novelty_and_repetition_are_shown_by_seat_with_their_thresholds() -> None:
     outcome = measured(
         RoundFacts(round=1, novelty={}, repetition={}, late=[]),
-        RoundFacts(round=2, novelty={"debater_a": 0.8, "debater_b": 1}, repetition={"debater_a": 0.05}, late=[]),
-        RoundFacts(round=3, novelty={"debater_a": 0.333}, repetition={"debater_a": 0.625}, late=["debater_b"]),
+        RoundFacts(round=2, novelty={"debater_1": 0.8, "debater_2": 1}, repetition={"debater_1": 0.05}, late=[]),
+        RoundFacts(round=3, novelty={"debater_1": 0.333}, repetition={"debater_1": 0.625}, late=["debater_2"]),
     )
-    new, repeated = charts_for(record(), [], TITLES, outcome)
-    assert (new.title, new.header) == ("What was new, by round", ("round", "Debater A", "Debater B"))
+    chosen: JsonObject = {"perspectives": ["Performance Advocate", "Operational Simplicity"]}
+    analysed = [turn("moderator", "analysis", None, 0, 1, {})]
+    new, repeated, _ = drawn(analysed, outcome, format=PANEL, chosen=chosen)
+    assert (new.title, new.header) == (
+        "What was new, by round",
+        ("round", "Performance Advocate", "Operational Simplicity"),
+    )
     assert new.rows == (("2", "80%", "100%"), ("3", "33%", "–"))
-    assert (repeated.title, repeated.header) == ("What was repeated, by round", ("round", "Debater A"))
+    assert (repeated.title, repeated.header) == ("What was repeated, by round", ("round", "Performance Advocate"))
     assert repeated.rows == (("2", "5%"), ("3", "62%"))
     assert ("stale below 40%" in shown(new), "repetitive above 60%" in shown(repeated)) == (True, True)
 
 
 def test_a_first_round_alone_repeats_nothing_and_has_no_chart() -> None:
-    assert titles_of([], measured(RoundFacts(round=1, novelty={}, repetition={}, late=[]))) == []
+    assert titles_of([], measured(RoundFacts(round=1, novelty={}, repetition={}, late=[])), format=PANEL) == []
 
 
 def paid(seat: str, tokens: int, cost: float | None) -> Turn:
@@ -560,7 +583,7 @@ def test_tokens_and_cost_are_added_up_by_seat_and_held_against_their_limits() ->
     turns = [paid("debater_a", 300, 0.25), paid("judge", 100, 0.5), paid("debater_a", 200, 0.125)]
     silent = Turn(position=3, seat="human", kind="remark", round=None, content="Go on.")
     limits = {"max_total_output_tokens": 8000, "max_cost": 2.0}
-    tokens, cost, _ = charts_for(record(**limits), [*turns, silent], TITLES, None)
+    tokens, cost, _ = charts_for(record(**limits), [*turns, silent], TITLES)
     assert (tokens.title, cost.title) == ("Output tokens", "Cost")
     assert tokens.rows == (("Debater A", "500"), ("Judge", "100"), ("together", "600"), ("limit", "8,000"))
     assert cost.rows == (("Debater A", "$0.3750"), ("Judge", "$0.5000"), ("together", "$0.8750"), ("limit", "$2.00"))
@@ -573,7 +596,7 @@ def test_a_cost_that_is_unknown_or_nothing_is_not_shown_unless_it_is_limited() -
     assert titles_of([free], max_cost=2.0) == ["Output tokens", "Cost", "Who spoke when"]
 
 
-def test_outcomes_of_another_shape_add_nothing() -> None:
+def test_outcomes_without_rounds_have_no_course() -> None:
     verdict = Verdict(
         winner="a",
         score_a=7,
@@ -597,7 +620,7 @@ def test_outcomes_of_another_shape_add_nothing() -> None:
         auto_score=8,
         models={},
     )
-    assert (titles_of([], verdict), titles_of([], answer)) == ([], [])
+    assert (titles_of([], verdict), titles_of([], answer, format=CRITIQUE)) == ([], [])
 
 
 DEBATES = {
@@ -619,10 +642,8 @@ async def test_a_debate_of_each_format_has_its_charts(name: str) -> None:
     stage, own = DEBATES[name]
     await stage.run()
     record, turns = await stage.record(), await stage.turns()
-    outcome = stage.format.outcome.model_validate(record.outcome)
-    charts = charts_for(
-        record, turns, {event.seat: event.title for event in turn_events(record, turns, stage.format)}, outcome
-    )
+    reading = Reading(StoredDebate(record, turns), stage.format)
+    charts = charts_for(record, turns, reading.titles, reading.charts)
     for chart in charts:
         check(chart)
     assert [chart.title for chart in charts] == [*own, "Output tokens", "Who spoke when"]
@@ -630,7 +651,8 @@ async def test_a_debate_of_each_format_has_its_charts(name: str) -> None:
 
 def test_hostile_titles_reach_no_chart_unescaped_and_no_table_unreadable() -> None:
     turns = [paid("debater_a", 300, 0.25), *ballots((6, 5), (7, 4))]
-    charts = charts_for(record(), turns, dict.fromkeys(TITLES, HOSTILE), None)
+    declared = LineChart("Scores by round", [Series(HOSTILE, {1: 6, 2: 7}), Series(HOSTILE, {1: 5, 2: 4})])
+    charts = charts_for(record(), turns, dict.fromkeys(TITLES, HOSTILE), [declared])
     readable = "\"><script>alert(1)</script>' onload=x ��[31m��</svg>&amp;"
     assert [chart.title for chart in charts] == ["Scores by round", "Output tokens", "Cost", "Who spoke when"]
     assert (charts[0].header, charts[1].rows[0]) == (("round", readable, readable), (readable, "300"))
@@ -641,9 +663,9 @@ def test_hostile_titles_reach_no_chart_unescaped_and_no_table_unreadable() -> No
 
 def test_every_chart_on_a_page_has_ids_of_its_own() -> None:
     outcome = measured(RoundFacts(round=2, novelty={"judge": 0.5}, repetition={"judge": 0.5}, late=[]))
-    charts = charts_for(record(), [paid("judge", 1, 0.5), *ballots((6, 5), (7, 4))], TITLES, outcome)
-    ids = [name for chart in (*charts, *charts_for(record(), [], {}, scorecard([TOPIC]))) for name in _ids(chart)]
-    assert (len(ids), len({*ids})) == (14, 14)
+    charts = drawn([paid("judge", 1, 0.5), *ballots((6, 5), (7, 4))], outcome, format=PANEL)
+    ids = [name for chart in charts for name in _ids(chart)]
+    assert (len(ids), len({*ids})) == (10, 10)
 
 
 def _ids(chart: Chart) -> list[str]:

@@ -31,10 +31,10 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    max_rounds: int = Field(5, ge=1, le=100)
-    max_runtime_seconds: float = Field(600, gt=0, allow_inf_nan=False)
-    max_total_output_tokens: int = Field(8000, ge=1, le=1_000_000_000)
-    max_cost: float | None = Field(None, gt=0, allow_inf_nan=False, description="US dollars")
+    max_rounds: int = Field(5, ge=1, le=100, title="Rounds")
+    max_runtime_seconds: float = Field(600, gt=0, allow_inf_nan=False, title="Seconds of speaking")
+    max_total_output_tokens: int = Field(8000, ge=1, le=1_000_000_000, title="Output tokens")
+    max_cost: float | None = Field(None, gt=0, allow_inf_nan=False, title="Cost", description="US dollars")
 
 
 Temperature: TypeAlias = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
@@ -44,12 +44,21 @@ Cap: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000)]
 class Settings(Limits):
     """What every format lets its user choose; a format adds its own fields."""
 
-    model: str | None = Field(None, description="the model of every seat that has none of its own")
-    models: dict[str, str] = Field(default_factory=dict, description="seat → model")
-    temperatures: dict[str, Temperature] = Field(default_factory=dict, description="seat → temperature")
-    max_tokens: dict[str, Cap] = Field(default_factory=dict, description="seat → output cap of one step")
-
-    think: bool = Field(False, description="let models think before they answer; give them more max_tokens then")
+    model: str | None = Field(
+        None, title="Model of every seat", description="the model of every seat that has none of its own"
+    )
+    models: dict[str, str] = Field(default_factory=dict, title="Model by seat", description="seat → model")
+    temperatures: dict[str, Temperature] = Field(
+        default_factory=dict, title="Temperature by seat", description="seat → temperature"
+    )
+    max_tokens: dict[str, Cap] = Field(
+        default_factory=dict, title="Tokens of one turn, by seat", description="seat → output cap of one step"
+    )
+    think: bool = Field(
+        False,
+        title="Let models think first",
+        description="let models think before they answer; give them more max_tokens then",
+    )
 
     def model_for(self, seat: Seat) -> str | None:
         group: str | None = getattr(self, f"model_{seat.group}", None)

@@ -3,17 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
-from moot.core.debate import Outcome, Point, Record, Seat, Turn
+from moot.core.charts import ChartData
+from moot.core.debate import Action, JsonObject, Outcome, Point, Record, Rows, Seat, Turn
 from moot.core.script import Debate, O_co, S, Script
-from moot.errors import ScriptChanged
+from moot.errors import NotFound, ScriptChanged
 
 USE_ITS_VERSION = "run it with the version of the format that began it"
+REASONS: Mapping[str, str] = {
+    "max_rounds": "all rounds were played",
+    "max_runtime_seconds": "the time limit was reached",
+    "max_total_output_tokens": "the limit of output tokens was reached",
+    "max_cost": "the limit of cost was reached",
+    "concluded": "a person asked for the conclusion",
+    "stopped": "a person stopped it",
+    "interrupted": "the run was interrupted",
+    "handed_back": "it was handed back to the program that runs it",
+    "completed": "everything was said",
+}
+"""Why a debate of any format may have ended, as it follows "because"."""
+
+
+HUMAN = Seat("human", "You", "human", max_tokens=0, player="human")
+"""Every format has it, whether it says so or not."""
+
+
+class Choice(NamedTuple):
+    """Something that can be picked for a setting."""
+
+    name: str
+    hint: str
+    data: JsonObject
+    """All of it."""
+
+
+class FileDebate(NamedTuple):
+    """A debate as a file describes it."""
+
+    name: str
+    topic: str
+    settings: JsonObject
+    key: str
+    """The same whenever the same file is read."""
+    report: Path
+    """Where its report goes unless the user says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """How debates are made of files, reported beside them, and compared."""
+
+    read: Callable[[Path, Path | None, bool], FileDebate]
+    """The debate in a file, with the topics in another; the last says whether they are to be debated."""
+    write: Callable[[Path, str], Path]
+    """Write a report, and say where it is."""
+    last: Callable[[Iterable[Record], str], Any]
+    """The outcome of the latest of these debates with this key."""
+    compare: Callable[[Any, Any], Rows]
+    ranking: Callable[[Iterable[tuple[str, Any]]], Rows]
+
+
+Choices: TypeAlias = Mapping[str, tuple[Choice, ...]]
 
 
 def _no_titles(debate: Debate[Any]) -> Mapping[str, str]:
@@ -24,12 +79,20 @@ def _no_notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
     return ()
 
 
+def _no_charts(debate: Debate[Any], outcome: Any) -> Iterable[ChartData]:
+    return ()
+
+
+def _no_choices(configured: Mapping[str, JsonValue]) -> Choices:
+    return {}
+
+
 def _speeches(debate: Debate[Any]) -> Iterable[Point]:
     """Everything the models said, for and against nothing in particular."""
     return (Point.spoken(turn) for turn in debate.transcript if turn.seat in debate.seats)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Format(Generic[S, O_co]):
     """The rules of one kind of debate, and all that the rest of moot needs to know about it."""
 
@@ -48,17 +111,45 @@ class Format(Generic[S, O_co]):
     """What code has to say about a turn, from the turns before it; readers see it below the turn."""
     points: Callable[[Debate[S]], Iterable[Point]] = _speeches
     """What an argument map of a debate shows."""
+    charts: Callable[[Debate[S], Any], Iterable[ChartData]] = _no_charts
+    """What is drawn of a finished debate and its outcome, besides who spoke when and what it cost."""
+    example: str = ""
+    """A topic for it, as a form suggests one."""
+    files: Files | None = None
+    """How `moot evaluate` makes debates of files."""
+    first: tuple[str, ...] = ()
+    """The settings that most people want to choose, in this order: a form begins with them."""
+    hidden: frozenset[str] = frozenset()
+    """The settings that a form leaves out: another one covers them, or only programs need them."""
+    choices: Callable[[Mapping[str, JsonValue]], Choices] = _no_choices
+    """Setting → what can be picked for it, under what is configured."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Its own reasons to end the rounds, in words that follow "because"."""
+    asker: str = ""
+    """The seat on whose behalf a person is asked."""
+    actions: Mapping[Action, str] = field(default_factory=dict)
+    """What the answers of a person are called, where the usual words do not fit."""
+    unattended: Mapping[str, JsonValue] = field(default_factory=dict)
+    """The settings under which no person is asked."""
     bare_models: bool = False
     """Whether `model_<group>` may name a model without its provider: it is the usual one's then."""
 
     def seat(self, name: str) -> Seat:
-        return next(seat for seat in self.seats if seat.name == name)
+        for seat in (*self.seats, HUMAN):
+            if seat.name == name:
+                return seat
+        raise NotFound(f"{self.name} has no seat {name!r}; its seats: {', '.join(seat.name for seat in self.seats)}")
 
     def title(self, seat: str, debate: Debate[S] | None = None) -> str:
         """How readers call a seat, those outside the format (clock, human) included."""
         if debate and (given := self.titles(debate).get(seat)):
             return given
         return next((declared.title for declared in self.seats if declared.name == seat), seat.capitalize())
+
+    def reason(self, stop_reason: str | None) -> str:
+        """Why a debate ended, in words."""
+        known = {**REASONS, **self.reasons}
+        return known.get(stop_reason or "", (stop_reason or "–").replace("_", " "))
 
     def open(self, record: Record) -> Debate[S]:
         """The debate as its script sees it before the first step."""

@@ -9,11 +9,13 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from moot.core.format import AnyFormat, Format
+from moot.core.format import AnyFormat, Choice, Format
 from moot.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from pydantic import JsonValue
 
 GROUP = "moot.formats"
 
@@ -41,6 +43,14 @@ def installed() -> Iterable[AnyFormat]:
         if not isinstance(format, Format):
             raise InvalidInput(f"entry point {entry.value!r} in group {GROUP} is no moot.model.Format")
         yield format
+
+
+def choices(
+    formats: Mapping[str, AnyFormat], configured: Mapping[str, Mapping[str, JsonValue]], setting: str
+) -> list[Choice]:
+    """What can be picked for a setting, in whichever format has it."""
+    found = (format.choices(configured.get(name, {})).get(setting, ()) for name, format in formats.items())
+    return [choice for known in found for choice in known]
 
 
 def by_name(formats: Iterable[AnyFormat]) -> Mapping[str, AnyFormat]:

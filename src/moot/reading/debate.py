@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from moot.core.charts import ChartData
 from moot.core.debate import NO_USAGE, Outcome, Point, Record, Status, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
 from moot.core.format import AnyFormat
@@ -18,7 +19,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.unreadable import read_outcome
-from moot.reading.words import STATUS_TEXTS, reason_text
+from moot.reading.words import STATUS_TEXTS
 
 
 class Section(NamedTuple):
@@ -102,6 +103,16 @@ class Reading:
             return [Point.spoken(turn) for turn in self.turns if turn.seat in self.record.seats]
 
     @cached_property
+    def charts(self) -> Sequence[ChartData]:
+        """The format's own, of a debate with an outcome that it can read."""
+        if not isinstance(self.outcome, self.format.outcome):
+            return ()
+        try:
+            return list(self.format.charts(self._debate(self.turns), self.outcome))
+        except (ScriptChanged, ValidationError):
+            return ()
+
+    @cached_property
     def question(self) -> Waiting | None:
         """What it asks a person, also after it was stopped for want of an answer."""
         return open_question(self.stored, self.format)
@@ -118,7 +129,7 @@ class Reading:
     @property
     def reason(self) -> str:
         """Why it has ended or failed, if it has."""
-        return self.record.error or (reason_text(self.record.stop_reason) if self.record.stop_reason else "")
+        return self.record.error or (self.format.reason(self.record.stop_reason) if self.record.stop_reason else "")
 
     @cached_property
     def usage(self) -> Usage:

@@ -29,21 +29,6 @@ def notice_text(notice: Notice) -> str:
     return f"Webhook {notice.hook}, {notice.event} of run {notice.run}: {state}{attempts}{result}"
 
 
-def reason_text(reason: str | None) -> str:
-    texts = {
-        "max_rounds": "all rounds were played",
-        "max_runtime_seconds": "the time limit was reached",
-        "max_total_output_tokens": "the limit of output tokens was reached",
-        "max_cost": "the limit of cost was reached",
-        "concluded": "a person asked for the conclusion",
-        "stopped": "a person stopped it",
-        "interrupted": "the run was interrupted",
-        "handed_back": "it was handed back to the program that runs it",
-        "completed": "everything was said",
-    }
-    return texts.get(reason or "", (reason or "–").replace("_", " "))
-
-
 def cost_text(usage: Usage) -> str:
     return "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
 

@@ -14,6 +14,7 @@ from textwrap import wrap
 from moot.app import App
 from moot.core.debate import Action
 from moot.core.events import Waiting
+from moot.core.format import AnyFormat
 from moot.errors import InvalidInput, WrongStatus
 from moot.text.plain import printable
 
@@ -46,9 +47,9 @@ class _Gone(Exception):
         self.left = left
 
 
-async def ask_person(app: App, asked: Waiting) -> NoAnswer | None:
+async def ask_person(app: App, asked: Waiting, format: AnyFormat) -> NoAnswer | None:
     """Ask until there is an answer that the debate takes; None when it has been given."""
-    _print(*question_lines(asked))
+    _print(*question_lines(asked, format))
     try:
         async with asyncio.timeout(asked.timeout_seconds):
             await _answer(app, asked)
@@ -70,15 +71,21 @@ async def yes(question: str) -> bool:
         return False
 
 
-def question_lines(asked: Waiting) -> list[str]:
+def question_lines(asked: Waiting, format: AnyFormat) -> list[str]:
     """The question as the terminal shows it, the possible answers below."""
     title = f"═══ Round {asked.round} Complete ═══" if asked.round else "═══ Your turn ═══"
-    name = "Moderator: "
+    name = f"{format.title(format.asker)}: " if format.asker else ""
     paragraphs = printable(asked.question).splitlines() or [""]
     lines = [line for paragraph in paragraphs for line in wrap(paragraph, WIDTH - len(name)) or [""]]
     indented = [(name if not at else " " * len(name)) + line for at, line in enumerate(lines)]
-    labels = [] if len(asked.actions) == 1 else ["", "  ".join(LABELS[action] for action in asked.actions)]
+    labels = [] if len(asked.actions) == 1 else ["", "  ".join(_label(action, format) for action in asked.actions)]
     return ["", title, *indented, *labels]
+
+
+def _label(action: Action, format: AnyFormat) -> str:
+    """What an answer is called, with the letter that chooses it."""
+    own = format.actions.get(action)
+    return LABELS[action] if own is None else f"[{action[0].upper()}] {printable(own)}"
 
 
 async def _answer(app: App, asked: Waiting) -> None:

@@ -79,10 +79,8 @@ def debate(
     tape, how = commands.Tape(record, replay, timing), Watching(as_json, output)
     if resume:
         _run(commands.resume(resume, question, tape, how))
-    checkpoints = False if no_checkpoints else None
-    options = {"perspectives": perspectives, "max_rounds": max_rounds, "checkpoints": checkpoints}
-    options |= {"stance_a": stance_a, "model": model}
-    asked = commands.Asked(question, format, options, model_for or [], set or [], source or [])
+    options = {"perspectives": perspectives, "max_rounds": max_rounds, "stance_a": stance_a, "model": model}
+    asked = commands.Asked(question, format, options, model_for or [], set or [], source or [], no_checkpoints)
     _run(commands.estimate(asked, as_json) if estimate else commands.debate(asked, tape, how))
 
 
@@ -104,7 +102,7 @@ def evaluate(
     from moot.terminal.evaluate import evaluate as run
 
     asked = Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
-    _run(run(paths, Evaluating(debate, topics, output, compare, as_json), asked.settings()))
+    _run(run(paths, Evaluating(debate, topics, output, compare, as_json), asked))
 
 
 @cli.command()

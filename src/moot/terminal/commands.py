@@ -18,8 +18,10 @@ from rich.text import Text
 from moot import settings
 from moot.app import App, build
 from moot.core.debate import Action, Record, Status
+from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
+from moot.formats import choices, find, load
 from moot.llm.local import BUILT_IN_MODEL
 from moot.llm.recording import Recorder, Recording
 from moot.reading.words import notice_text
@@ -66,14 +68,17 @@ class Asked(NamedTuple):
     model_for: Sequence[str]
     set: Sequence[str]
     sources: Sequence[Path] = ()
+    unattended: bool = False
+    """Whether no person is to be asked."""
 
     def topic(self) -> str:
         if self.question is None:
             raise InvalidInput("nothing to debate: give a QUESTION, --resume ID or --list (moot debate --help)")
         return self.question
 
-    def settings(self) -> dict[str, JsonValue]:
-        chosen: dict[str, JsonValue] = {name: value for name, value in self.options.items() if value is not None}
+    def settings(self, formats: Mapping[str, AnyFormat]) -> dict[str, JsonValue]:
+        chosen: dict[str, JsonValue] = dict(find(formats, self.format).unattended) if self.unattended else {}
+        chosen |= {name: value for name, value in self.options.items() if value is not None}
         chosen |= dict(_key_value(text) for text in self.set)
         if self.model_for:
             chosen["models"] = dict(map(_pair, self.model_for))
@@ -100,15 +105,15 @@ class Tape(NamedTuple):
 
 
 async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
-    topic, chosen = asked.topic(), asked.settings()
+    topic = asked.topic()
     async with build(settings.load(), tape=tape.open()) as app:
-        record = await app.create(asked.format, topic, chosen)
+        record = await app.create(asked.format, topic, asked.settings(app.formats))
         return await watch(app, StoredDebate(record), how)
 
 
 async def estimate(asked: Asked, as_json: bool) -> Exit:
     async with build(settings.load()) as app:
-        most, typical = await app.estimate(asked.format, asked.topic(), asked.settings())
+        most, typical = await app.estimate(asked.format, asked.topic(), asked.settings(app.formats))
     if as_json:
         _print_json({"most": most, "typical": typical})
         return Exit.DONE
@@ -244,10 +249,8 @@ async def workflow(debate_id: str) -> Exit:
 
 
 async def perspectives() -> Exit:
-    from moot.formats.panel.format import perspectives_of
-
-    chosen = settings.load().formats.get("panel", {})
-    rows = [(each.name, ", ".join(each.priorities), each.trade_offs) for each in perspectives_of(chosen)]
+    known = choices(load(), settings.load().formats, "perspectives")
+    rows = [(each.name, each.hint, str(each.data["trade_offs"])) for each in known]
     print_table(Console(), ("perspective", "priorities", "trade-offs"), rows)
     return Exit.DONE
 

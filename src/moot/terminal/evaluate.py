@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import JsonValue
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from moot import settings
 from moot.app import App, build
-from moot.core.debate import Record, Status
+from moot.core.debate import Outcome, Record, Status
 from moot.core.events import Event, TurnFinished
+from moot.core.format import AnyFormat, FileDebate, Files
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError
-from moot.formats.evaluation.comparison import compare, last_of, ranking
-from moot.formats.evaluation.ideas import REPORT, Idea, read, settings_for, topics_from, write_report
-from moot.formats.evaluation.scorecard import Scorecard
+from moot.formats import find
+from moot.terminal.commands import Asked
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
 from moot.terminal.watch import Exit, Watching, discard_stdout, print_error, print_note, watch
 
 AT_ONCE = 3
-FORMAT = "evaluation"
 EARLIER = 1000
 """So many of the latest debates are searched for the last evaluation of an idea."""
 
@@ -45,41 +43,48 @@ class Evaluating(NamedTuple):
 class _Draft(NamedTuple):
     name: str
     """Its own among those evaluated together."""
-    idea: Idea
+    report: Path
+    format: AnyFormat
+    files: Files
     record: Record
     calls: int
-    before: Scorecard | None
+    before: Outcome | None
     """How it scored the last time, if that is asked for and known."""
 
 
-async def evaluate(paths: Sequence[Path], wanted: Evaluating, chosen: Mapping[str, JsonValue]) -> Exit:
-    ideas = {idea.key: idea for idea in map(read, paths)}
-    if not ideas:
-        raise InvalidInput("nothing to evaluate: give the PATH of a markdown file or a folder")
+async def evaluate(paths: Sequence[Path], wanted: Evaluating, asked: Asked) -> Exit:
     async with build(settings.load()) as app:
-        drafts = [await _create(app, name, idea, wanted, chosen) for name, idea in _named(ideas.values())]
+        format = find(app.formats, asked.format)
+        if format.files is None:
+            raise InvalidInput(f"debates of the format {format.name} cannot be made of files")
+        found = [format.files.read(path, wanted.topics, wanted.debate) for path in paths]
+        if not found:
+            raise InvalidInput("nothing to evaluate: give the PATH of a markdown file or a folder")
+        named = _named({each.key: each for each in found}.values())
+        drafts = [await _create(app, format, format.files, name, each, wanted, asked) for name, each in named]
         if len(drafts) == 1:
             return await _one(app, drafts[0], wanted)
         return await _several(app, drafts, wanted)
 
 
-def _named(ideas: Iterable[Idea]) -> Iterator[tuple[str, Idea]]:
+def _named(found: Iterable[FileDebate]) -> Iterator[tuple[str, FileDebate]]:
     """Each under a name of its own, also when two folders are called alike."""
     used: set[str] = set()
-    for idea in ideas:
-        names = chain([idea.name], (f"{idea.name}-{number}" for number in count(2)))
+    for each in found:
+        names = chain([each.name], (f"{each.name}-{number}" for number in count(2)))
         name = next(name for name in names if name not in used)
         used.add(name)
-        yield name, idea
+        yield name, each
 
 
-async def _create(app: App, name: str, idea: Idea, wanted: Evaluating, chosen: Mapping[str, JsonValue]) -> _Draft:
-    topics = topics_from(wanted.topics) if wanted.topics else None
-    given = settings_for(idea, topics=topics, debate=wanted.debate, more=chosen)
-    expected = await app.estimate(FORMAT, idea.title, given)
-    record = await app.create(FORMAT, idea.title, given)
-    earlier = await app.list(limit=EARLIER, status=Status.FINISHED, format=FORMAT) if wanted.compares else ()
-    return _Draft(name, idea, record, expected.most.calls, last_of(earlier, idea.key))
+async def _create(
+    app: App, format: AnyFormat, files: Files, name: str, found: FileDebate, wanted: Evaluating, asked: Asked
+) -> _Draft:
+    given = {**asked.settings(app.formats), **found.settings}
+    expected = await app.estimate(format.name, found.topic, given)
+    record = await app.create(format.name, found.topic, given)
+    earlier = await app.list(limit=EARLIER, status=Status.FINISHED, format=format.name) if wanted.compares else ()
+    return _Draft(name, found.report, format, files, record, expected.most.calls, files.last(earlier, found.key))
 
 
 async def _one(app: App, draft: _Draft, wanted: Evaluating) -> Exit:
@@ -99,12 +104,12 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
         finished = await asyncio.gather(*(_run(app, draft, progress, free, wanted.as_json) for draft in drafts))
     ranked = []
     for draft, stored in zip(drafts, finished, strict=True):
-        place = wanted.output / draft.name / REPORT.name if wanted.output else None
+        place = wanted.output / draft.name / draft.report.name if wanted.output else None
         with _failure_told(draft):
             if stored is not None:
                 ranked.append((draft.name, _report(stored, draft, place, wanted.compares, console)))
     if ranked:
-        header, *rows = ranking(ranked)
+        header, *rows = drafts[0].files.ranking(ranked)
         print_table(console, header, rows)
     return Exit.DONE if len(ranked) == len(drafts) else Exit.FAILED
 
@@ -155,19 +160,19 @@ def _print(event: Event) -> None:
         discard_stdout()  # the reports are written all the same
 
 
-def _report(stored: StoredDebate, draft: _Draft, output: Path | None, compares: bool, console: Console) -> Scorecard:
-    card = Scorecard.model_validate(stored.record.outcome)
-    path = write_report(output or draft.idea.report, card.document(stored.record, stored.turns))
+def _report(stored: StoredDebate, draft: _Draft, output: Path | None, compares: bool, console: Console) -> Outcome:
+    outcome = draft.format.outcome.model_validate(stored.record.outcome)
+    path = draft.files.write(output or draft.report, outcome.document(stored.record, stored.turns) or outcome.summary)
     print_note(console, f"{draft.name}: {path}", "green")
     if compares:
-        _compare(console, draft.before, card)
-    return card
+        _compare(console, draft, outcome)
+    return outcome
 
 
-def _compare(console: Console, before: Scorecard | None, card: Scorecard) -> None:
-    if before is None:
+def _compare(console: Console, draft: _Draft, outcome: Outcome) -> None:
+    if draft.before is None:
         print_note(console, "There is no earlier evaluation of this idea to compare with.")
         return
-    header, *rows = compare(before, card)
+    header, *rows = draft.files.compare(draft.before, outcome)
     console.print()
     print_table(console, header, rows)

@@ -16,7 +16,7 @@ from rich.text import Text
 from moot.core.debate import Record
 from moot.core.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
 from moot.core.format import AnyFormat
-from moot.reading.words import is_speech, reason_text, short_model, title_of
+from moot.reading.words import is_speech, short_model, title_of
 from moot.terminal.console import Bottom, wrap
 from moot.terminal.tables import INDENT, MAX_LINE
 from moot.text.plain import printable
@@ -125,7 +125,7 @@ class LiveView:
     def _say_aside(self, reason: str) -> None:
         """What happened between turns; a limit of time is told twice, by its turn and by its event."""
         if reason and reason != self._aside:
-            self._bottom.print(Text(f"\n{INDENT}— {printable(reason_text(reason))} —", style="dim"))
+            self._bottom.print(Text(f"\n{INDENT}— {printable(self._format.reason(reason))} —", style="dim"))
         self._aside = reason
 
     def _flow(self) -> None:
@@ -186,7 +186,7 @@ class PlainView:
                 self._print(printable(f"\n{title_text(event)}{marks}\n{event.content}{notes}"))
             case TurnFinished(content=reason) | LimitReached(reason=reason) if reason and reason != self.aside:
                 self.aside = reason
-                self._print(f"\n({printable(reason_text(reason))})")
+                self._print(f"\n({printable(self.format.reason(reason))})")
             case _:
                 pass
 

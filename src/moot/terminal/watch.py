@@ -25,7 +25,6 @@ from moot.core.stored import StoredDebate
 from moot.errors import MootError, WrongStatus
 from moot.llm.local import BUILT_IN_MODEL
 from moot.reading.debate import Reading
-from moot.reading.words import reason_text
 from moot.terminal.ask import NoAnswer, ask_person, yes
 from moot.terminal.tables import INDENT, MAX_LINE, introduction, outcome_text, outcome_view, usage_text
 from moot.terminal.views import JsonView, LiveView, PlainView, View
@@ -77,7 +76,7 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
                 )
             if asked is None or not how.talks:
                 return await _conclude(app, record.id, ending, asked, how)
-            if left := await ask_person(app, asked):
+            if left := await ask_person(app, asked, reading.format):
                 return _leave(record, left)
             reading = app.reading(StoredDebate((await app.load(record.id)).record))
             if playing.here and reading.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
@@ -176,7 +175,7 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
                 print_note(console, f"{usage_text(reading.usage)}\nmoot show {debate_id} shows it again.")
             await _follow_up(app, reading, console, how)
         case Status.STOPPED:
-            print_note(console, f"Stopped: {reason_text(ending.stop_reason)}. Go on with:\n{again}")
+            print_note(console, f"Stopped: {reading.format.reason(ending.stop_reason)}. Go on with:\n{again}")
         case Status.WAITING:
             print_note(
                 console, waiting_text(debate_id, asked.question if asked else "", asked.actions if asked else ())

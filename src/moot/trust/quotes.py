@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from rapidfuzz.fuzz import partial_ratio_alignment, ratio
 
 Verdict = Literal["verified", "near", "missing"]
@@ -57,7 +57,7 @@ class Source(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120, pattern=NAME)]
-    text: Annotated[str, StringConstraints(pattern=r"\S")]
+    text: Annotated[str, StringConstraints(pattern=r"\S"), Field(json_schema_extra={"contentMediaType": "text/plain"})]
 
 
 class Citation(NamedTuple):

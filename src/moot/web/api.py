@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.stored import StoredDebate
+from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import events_of
 from moot.reading.views import DebateView, RatingView, WholeDebate, WorkflowView, debate_view, whole_debate
@@ -237,10 +238,8 @@ async def list_formats(server: Serving) -> FormatList:
 @routes.get("/perspectives")
 async def list_perspectives(server: Serving) -> PerspectiveList:
     """The perspectives a panel can be cast from."""
-    from moot.formats.panel.format import perspectives_of
-
-    known = perspectives_of(server.app.settings.formats.get("panel", {}))
-    return PerspectiveList(perspectives=[PerspectiveView.model_validate(each) for each in known])
+    known = choices(server.app.formats, server.app.settings.formats, "perspectives")
+    return PerspectiveList(perspectives=[PerspectiveView.model_validate(each.data) for each in known])
 
 
 @routes.get("/templates")

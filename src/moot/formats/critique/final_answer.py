@@ -16,12 +16,8 @@ from moot.text.markdown import contained, front_matter, in_line, table_of
 from moot.trust.caveats import about_models, about_turns
 
 SPEAKERS = {"proposer": "Proposer", "skeptic": "Skeptic"}
-ENDED = {
-    "ready": "The skeptic found the answer ready",
-    "no_critical_issues": "No critical issue remained",
-    "max_rounds": "All rounds were used",
-    "concluded": "A person ended the rounds",
-}
+REASONS = {"ready": "the skeptic found the answer ready", "no_critical_issues": "no critical issue remained"}
+ENDED = {**REASONS, "max_rounds": "all rounds were used", "concluded": "a person ended the rounds"}
 MAX_TITLE = 120
 
 
@@ -48,11 +44,11 @@ class FinalAnswer(Outcome):
     models: dict[str, str]
 
     def headline(self) -> str:
-        why = ENDED.get(self.ended, f"Ended by {self.ended}")
+        why = ENDED.get(self.ended, f"ended by {self.ended}")
+        why = why[:1].upper() + why[1:]
         score = "no score" if self.auto_score is None else f"automatic score {self.auto_score:g}/10"
-        return (
-            f"{why} after {_count(len(self.rounds), 'round')}: {score}, {_count(len(self.open_issues), 'open issue')}"
-        )
+        rounds, remaining = _count(len(self.rounds), "round"), _count(len(self.open_issues), "open issue")
+        return f"{why} after {rounds}: {score}, {remaining}"
 
     def table(self) -> tuple[tuple[str, ...], ...]:
         rows = ((str(each.round), _score(each.score), str(each.raised), str(each.open)) for each in self.rounds)

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
+from moot.core.charts import ChartData, scores_by_round
 from moot.core.debate import Seat, Settings, Step, Turn
 from moot.core.format import Format
 from moot.core.script import Debate, Script
 from moot.formats.critique.answers import Critique
-from moot.formats.critique.final_answer import FinalAnswer, Template, described, final_answer, templates_of
+from moot.formats.critique.final_answer import REASONS, FinalAnswer, Template, described, final_answer, templates_of
 from moot.formats.critique.issues import Issue, critique_of, judged, open_issues, reason_to_end, replied, tracked
 from moot.formats.critique.points import points
 
@@ -145,6 +146,10 @@ def _numbers(issues: list[Issue]) -> str:
     return f"issue {numbers}" if len(issues) == 1 else f"issues {numbers}"
 
 
+def charts(debate: Debate[CritiqueSettings], outcome: FinalAnswer) -> Iterator[ChartData]:
+    yield from scores_by_round(debate.transcript, "critique", {"score": "Skeptic’s score"})
+
+
 CRITIQUE = Format(
     name="critique",
     version=1,
@@ -161,4 +166,6 @@ CRITIQUE = Format(
     folder=Path(__file__).parent,
     notes=notes,
     points=points,
+    charts=charts,
+    reasons=REASONS,
 )

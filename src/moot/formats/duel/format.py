@@ -22,6 +22,7 @@ from pydantic import (
     create_model,
 )
 
+from moot.core.charts import ChartData, scores_by_round
 from moot.core.debate import Answer, Outcome, Point, Seat, Settings, Turn, speech_key
 from moot.core.format import Format
 from moot.core.script import Debate, Script
@@ -44,7 +45,7 @@ STALE_ROUNDS = 2
 
 
 class DuelSettings(Settings):
-    stance_a: Stance = Field("pro", description="Debater A's stance; B takes the other")
+    stance_a: Stance = Field("pro", title="Debater A argues", description="Debater A's stance; B takes the other")
     judge: Literal["end", "each_round"] = Field("end", description="when the judge speaks")
     model_debater: str | None = Field(None, description="the model of both debaters")
     model_judge: str | None = Field(None, description="the judge's model")
@@ -170,6 +171,11 @@ def points(debate: Debate[DuelSettings]) -> Iterator[Point]:
             last[turn.seat] = speech_key(turn)
 
 
+def charts(debate: Debate[DuelSettings], outcome: Verdict) -> Iterator[ChartData]:
+    names = {f"score_{seat[-1]}": title for seat, title in TITLES.items()}
+    yield from scores_by_round(debate.transcript, "verdict", names)
+
+
 def _caveats(debate: Debate[DuelSettings], judged: Turn) -> Iterator[str]:
     if "fallback" in judged.marks:
         yield "the judge's answer could not be read: these scores are a placeholder"
@@ -190,5 +196,7 @@ DUEL = Format(
     script=script,
     folder=Path(__file__).parent,
     points=points,
+    charts=charts,
+    first=("stance_a",),
     bare_models=True,
 )

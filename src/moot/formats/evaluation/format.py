@@ -9,16 +9,19 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from moot.core.charts import ChartData, Score, ScoreChart, scores_by_round
 from moot.core.debate import NO_USAGE, Step, Turn
-from moot.core.format import Format
+from moot.core.format import Files, Format
 from moot.core.script import Debate, Script
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
+from moot.formats.evaluation.comparison import compare, last_of, ranking
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
+from moot.formats.evaluation.ideas import debate_from, write_report
 from moot.formats.evaluation.points import points
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, signed
 from moot.formats.evaluation.scores import adjust_all, change, overall
-from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
+from moot.formats.evaluation.settings import OVERALL, SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.quotes import contains
 
@@ -310,6 +313,18 @@ def notes(debate: Evaluating, turn: Turn) -> tuple[str, ...]:
             return ()
 
 
+def charts(debate: Evaluating, card: Scorecard) -> Iterator[ChartData]:
+    """Without topics nothing came between before and after."""
+    title = "Scores before and after" if card.topics else "Scores"
+    given = [(one.category, one.before, one.after) for one in card.categories]
+    *scores, whole = (
+        Score(name, before if card.topics else None, after)
+        for name, before, after in (*given, (OVERALL, card.overall_before, card.overall_after))
+    )
+    yield ScoreChart(title, scores, whole)
+    yield from scores_by_round(debate.transcript, "verdict", {f"score_{side}": TITLES[side] for side in SIDES})
+
+
 EVALUATION = Format(
     name="evaluation",
     version=1,
@@ -321,4 +336,8 @@ EVALUATION = Format(
     folder=Path(__file__).parent,
     notes=notes,
     points=points,
+    charts=charts,
+    files=Files(read=debate_from, write=write_report, last=last_of, compare=compare, ranking=ranking),
+    first=("idea",),
+    hidden=frozenset({"idea_key"}),
 )

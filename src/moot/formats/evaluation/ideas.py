@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from moot.core.format import FileDebate
 from moot.errors import InvalidInput, NotFound
 from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
 from moot.text.plain import clean
@@ -70,6 +71,12 @@ def read(path: Path) -> Idea:
         evaluation=_beside(folder, "evaluation", EVALUATION) if alone else None,
         challenges=_beside(folder, "challenges", CHALLENGES) if alone else None,
     )
+
+
+def debate_from(path: Path, topics: Path | None, debate: bool) -> FileDebate:
+    idea = read(path)
+    settings = settings_for(idea, topics=topics_from(topics) if topics else None, debate=debate)
+    return FileDebate(idea.name, idea.title, settings, idea.key, idea.report)
 
 
 def settings_for(

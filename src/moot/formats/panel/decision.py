@@ -30,14 +30,19 @@ MAX_LINKS, CLOSE = 2, 10.0
 SHORT = 160
 CONVERGED = {"agreed": 2, "clear_winner": 2, "quick_agreement": 1, "stagnant": 1, "concluded": 1}
 """How far up the levels each way of ending may lead; any other ran out of something."""
-BECAUSE = {
+REASONS = {
     "agreed": "the debaters agreed, in their own words",
     "clear_winner": "another debater conceded to one perspective, in its own words",
-    "quick_agreement": "quick agreement: everybody agreed in the first round",
+    "quick_agreement": "everybody agreed in the first round",
     "stagnant": "the arguments stopped moving before agreement",
-    "concluded": "a person ended the rounds before the debaters agreed",
     "repetition": "the debaters repeated themselves without agreeing",
 }
+BECAUSE = {
+    **REASONS,
+    "quick_agreement": f"quick agreement: {REASONS['quick_agreement']}",
+    "concluded": "a person ended the rounds before the debaters agreed",
+}
+"""Why the confidence is what it is."""
 
 
 class KeyArgument(BaseModel):

@@ -6,14 +6,15 @@ between the rounds. What counts as agreement, repetition or a true quote is deci
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
+from moot.core.charts import ChartData, LineChart, Series, Threshold
 from moot.core.debate import Question, Seat, Settings, Step, Turn
-from moot.core.format import Format
+from moot.core.format import Choice, Choices, Format
 from moot.core.script import Debate, Script
 from moot.errors import InvalidInput, faults
 from moot.formats.panel import perspectives as catalogs
@@ -32,9 +33,10 @@ from moot.formats.panel.assessment import (
     verdict,
     written,
 )
-from moot.formats.panel.decision import Decision, decision, rounds_of
+from moot.formats.panel.decision import REASONS, Decision, RoundFacts, decision, rounds_of
 from moot.formats.panel.perspectives import Perspective
 from moot.formats.panel.points import points
+from moot.trust.novelty import REPEATS, STALE
 from moot.trust.quotes import Source, tags
 
 Steps: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], None]
@@ -99,12 +101,17 @@ def _find(known: tuple[Perspective, ...], name: str) -> Perspective:
     raise ValueError(f"no perspective named {name!r}; known: {', '.join(each.name for each in known)}")
 
 
-def perspectives_of(settings: Mapping[str, JsonValue]) -> tuple[Perspective, ...]:
-    """The catalog under these settings of the panel."""
+def choices(configured: Mapping[str, JsonValue]) -> Choices:
     try:
-        return catalogs.catalog(PanelSettings.model_validate(settings).custom_perspectives)
+        known = catalogs.catalog(PanelSettings.model_validate(configured).custom_perspectives)
     except ValidationError as error:
         raise InvalidInput(f"panel settings in moot.yaml: {faults(error)}") from None
+    shown = {"name", "priorities", "trade_offs"}
+    return {
+        "perspectives": tuple(
+            Choice(each.name, ", ".join(each.priorities), each.model_dump(mode="json", include=shown)) for each in known
+        )
+    }
 
 
 def script(debate: Debate[PanelSettings]) -> Script[Decision]:
@@ -304,6 +311,24 @@ def _told(debate: Debate[PanelSettings], round: int) -> list[str]:
     return lines
 
 
+def charts(debate: Debate[PanelSettings], outcome: Decision) -> Iterator[ChartData]:
+    new, repeated = (_shares(debate, outcome.rounds, name) for name in ("novelty", "repetition"))
+    stale = Threshold(STALE, f"stale below {STALE:.0%}")
+    repeats = Threshold(REPEATS, f"repetitive above {REPEATS:.0%}")
+    yield LineChart("What was new, by round", new, high=1, percent=True, threshold=stale)
+    yield LineChart("What was repeated, by round", repeated, high=1, percent=True, threshold=repeats)
+
+
+def _shares(debate: Debate[PanelSettings], rounds: Sequence[RoundFacts], name: str) -> list[Series]:
+    by_round = {each.round: getattr(each, name) for each in rounds}
+    seats = dict.fromkeys(seat for shares in by_round.values() for seat in shares)
+    known = names(debate)
+    return [
+        Series(known.get(seat, seat), {round: shares[seat] for round, shares in by_round.items() if seat in shares})
+        for seat in seats
+    ]
+
+
 PANEL = Format(
     name="panel",
     version=1,
@@ -321,4 +346,12 @@ PANEL = Format(
     titles=names,
     notes=notes,
     points=points,
+    charts=charts,
+    example="Should we replace our REST API with GraphQL?",
+    first=("perspectives", "checkpoints", "sources"),
+    hidden=frozenset({"custom_perspectives"}),
+    choices=choices,
+    reasons=REASONS,
+    asker="moderator",
+    unattended={"checkpoints": False},
 )

@@ -45,7 +45,7 @@ class Perspective(BaseModel):
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=NAME)]
     priorities: Annotated[tuple[Annotated[Line, Field(max_length=80)], ...], Field(min_length=1, max_length=8)]
-    trade_offs: Annotated[Line, Field(max_length=300)]
+    trade_offs: Annotated[Line, Field(max_length=300, title="Gives up")]
     values: tuple[Axis, ...] = Field((), max_length=12, description="axes it stands for; else read from the above")
     costs: tuple[Axis, ...] = Field((), max_length=12, description="axes it pays with; else read from the above")
     keywords: tuple[Keyword, ...] = Field((), max_length=200, description="words of a question that call for it")

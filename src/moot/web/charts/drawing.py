@@ -141,6 +141,10 @@ def plain(value: float) -> str:
     return f"{round(value, 2):g}"
 
 
+def percent(share: float) -> str:
+    return f"{share:.0%}"
+
+
 def _one_line(text: str) -> str:
     return " ".join(printable(text).split())
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from moot.core.charts import Series, Threshold
 from moot.web.charts.drawing import (
     WIDTH,
     Chart,
@@ -27,17 +28,6 @@ LABEL = 16.0
 """The height of a name."""
 WIDEST_NAME = 150.0
 MAX_TICKS = 10
-
-
-class Series(NamedTuple):
-    name: str
-    values: Mapping[int, float]
-    """Round → value; a round may have none."""
-
-
-class Threshold(NamedTuple):
-    value: float
-    text: str
 
 
 class Axis(NamedTuple):

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from moot.core.charts import HIGHEST, Score
 from moot.web.charts.drawing import LETTER, WIDTH, Chart, Scale, chart, circle, line, ticks, words
 
-HIGHEST = 10.0
 ROW = 34.0
 KEY = 24.0
 SCALE = Scale(0, HIGHEST, 8, WIDTH - 8)
 MINUS = "−"
-
-
-class Score(NamedTuple):
-    """What was scored; `before` is None when it was scored once."""
-
-    name: str
-    before: float | None
-    after: float
 
 
 def scores(name: str, title: str, given: Sequence[Score], overall: Score) -> Chart:

@@ -115,9 +115,8 @@ async def _create(app: App, format: AnyFormat, topic: str, settings: dict[str, J
     refuse_addresses(settings)
     if key is not None and not 1 <= len(key) <= MAX_KEY:
         raise InvalidInput(f"the Idempotency-Key has {len(key)} characters; send 1 to {MAX_KEY}")
-    if "checkpoints" in format.settings.model_fields:
-        settings.setdefault("checkpoints", False)  # most who ask a model want one answer
-    record = await app.create(format.name, topic, settings, start=True, key=key, watched=True)
+    chosen = {**format.unattended, **settings}  # most who ask a model want one answer
+    record = await app.create(format.name, topic, chosen, start=True, key=key, watched=True)
     return Begun(record.id, record.status)
 
 
@@ -212,7 +211,7 @@ def _content(reading: Reading, last: Event | None) -> str:
         case Waiting():
             return words.asked(last)
         case DebateStopped():
-            return words.stopped(last)
+            return words.stopped(last, reading.format)
         case _:
             return words.concluded(reading)
 

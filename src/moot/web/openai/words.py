@@ -20,7 +20,7 @@ from moot.errors import InvalidInput, faults
 from moot.export.transcript import outcome_blocks
 from moot.reading.debate import Reading
 from moot.reading.unreadable import UnreadableOutcome
-from moot.reading.words import YOU, is_speech, reason_text
+from moot.reading.words import YOU, is_speech
 from moot.text.markdown import body, contained, in_line
 from moot.text.plain import shortened
 
@@ -294,8 +294,8 @@ def asked(event: Waiting) -> str:
     return "\n\n".join([contained(event.question, MAX_HEADING), f"Reply with\n\n{_listed(event.actions)}"])
 
 
-def stopped(event: DebateStopped) -> str:
-    reason = in_line(reason_text(event.stop_reason))
+def stopped(event: DebateStopped, format: AnyFormat) -> str:
+    reason = in_line(format.reason(event.stop_reason))
     return f"The debate has stopped ({reason}). To go on, reply with\n\n{_listed(ANYTIME)}"
 
 

@@ -11,18 +11,19 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 from pydantic import JsonValue
+from pydantic.json_schema import GenerateJsonSchema
 
+from moot.core.debate import Settings
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
 
 Widget: TypeAlias = Literal[
-    "choice", "flag", "number", "line", "text", "list", "pairs", "json", "seats", "rows", "cast"
+    "choice", "flag", "number", "line", "text", "list", "pairs", "json", "seats", "rows", "number_or_list"
 ]
 Posted: TypeAlias = Mapping[str, Sequence[str]]
 Schema: TypeAlias = Mapping[str, Any]
 
 PER_SEAT = ("models", "temperatures", "max_tokens")
-LONG_TEXTS = {"text"}
 LONG = 1000
 """A text that may be longer than this gets several lines."""
 MAX_DIGITS = 3
@@ -32,9 +33,18 @@ MAX_DIGITS = 3
 @cache
 def schemas(format: AnyFormat) -> Mapping[str, Schema]:
     """The schema of each setting, with all it refers to written out."""
-    whole = format.settings.model_json_schema()
+    whole = format.settings.model_json_schema(schema_generator=_DeclaredTitles)
+    usual = Settings.model_json_schema(schema_generator=_DeclaredTitles)["properties"]
     known = whole.get("$defs", {})
-    return {name: _resolved(schema, known) for name, schema in whole["properties"].items()}
+    titles = {name: {"title": schema["title"]} for name, schema in usual.items()}
+    return {name: titles.get(name, {}) | _resolved(schema, known) for name, schema in whole["properties"].items()}
+
+
+class _DeclaredTitles(GenerateJsonSchema):
+    """A schema without the titles that pydantic makes up from names."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        return False
 
 
 def _resolved(schema: Any, known: Mapping[str, Any]) -> Any:
@@ -45,7 +55,8 @@ def _resolved(schema: Any, known: Mapping[str, Any]) -> Any:
         return schema
     if reference := schema.get("$ref"):
         return _resolved(
-            {**known[reference.rpartition("/")[2]], **{k: v for k, v in schema.items() if k != "$ref"}}, known
+            {**known[reference.rpartition("/")[2]], "title": "", **{k: v for k, v in schema.items() if k != "$ref"}},
+            known,
         )
     return {key: _resolved(part, known) for key, part in schema.items()}
 
@@ -61,7 +72,8 @@ def is_optional(schema: Schema) -> bool:
 def widget_of(name: str, schema: Schema) -> Widget:
     first, *others = alternatives(schema)
     if others:
-        return "cast" if any(_items(each) for each in (first, *others)) and first.get("type") == "integer" else "json"
+        with_rows = any(_items(each) for each in others)
+        return "number_or_list" if with_rows and first.get("type") == "integer" else "json"
     if "enum" in first:
         return "choice"
     match first.get("type"):
@@ -70,7 +82,7 @@ def widget_of(name: str, schema: Schema) -> Widget:
         case "integer" | "number":
             return "number"
         case "string":
-            return "text" if first.get("maxLength", 0) > LONG or name in LONG_TEXTS else "line"
+            return "text" if first.get("maxLength", 0) > LONG or "contentMediaType" in first else "line"
         case "array":
             return "rows" if _items(first) else "list" if first.get("items", {}).get("type") == "string" else "json"
         case "object" if isinstance(first.get("additionalProperties"), dict) and "properties" not in first:
@@ -110,7 +122,7 @@ def read(widget: Widget, full: str, schema: Schema, posted: Posted) -> JsonValue
             return _json(text)
         case "rows":
             return [*_filled(full, schema, posted)] or (None if is_optional(schema) else [])
-        case "cast":
+        case "number_or_list":
             return [*posted.get(f"{full}.pick", ()), *_filled(full, schema, posted)] or text or None
         case _:
             return None if not text and is_optional(schema) else text
@@ -163,7 +175,7 @@ def as_posted(full: str, name: str, schema: Schema, value: JsonValue) -> Posted:
     posted: dict[str, list[str]] = {full: [_text(widget, value)]}
     if isinstance(value, dict) and widget == "seats":
         posted |= {f"{full}.{seat}": [str(chosen)] for seat, chosen in value.items()}
-    if isinstance(value, list) and widget in ("rows", "cast"):
+    if isinstance(value, list) and widget in ("rows", "number_or_list"):
         posted[full] = [""]
         posted[f"{full}.pick"] = [each for each in value if isinstance(each, str)]
         rows = (each for each in value if isinstance(each, dict))

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue, ValidationError
 
 from moot.core.debate import JsonObject, Limits, Settings
-from moot.core.format import AnyFormat
+from moot.core.format import AnyFormat, Choice, Choices
 from moot.errors import InvalidInput
 from moot.web.pages.form_values import (
     Posted,
@@ -30,25 +30,6 @@ from moot.web.pages.form_values import (
 )
 
 Group: TypeAlias = Literal["first", "limits", "models", "more"]
-
-FIRST = ("stance_a", "idea", "perspectives", "checkpoints", "sources")
-"""What most people want to choose, in this order, in whichever format has it."""
-LEFT_OUT = {"custom_perspectives", "idea_key"}
-"""What another field of the form covers, or what only programs need."""
-LABELS = {
-    "max_rounds": "Rounds",
-    "max_runtime_seconds": "Seconds of speaking",
-    "max_total_output_tokens": "Output tokens",
-    "max_cost": "Cost",
-    "model": "Model of every seat",
-    "models": "Model by seat",
-    "temperatures": "Temperature by seat",
-    "max_tokens": "Tokens of one turn, by seat",
-    "stance_a": "Debater A argues",
-    "checkpoints": "Checkpoints",
-    "think": "Let models think first",
-    "trade_offs": "Gives up",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +71,7 @@ class Form:
     def group(self, group: Group) -> list[FormField]:
         own = [each for each in self.fields if each.group == group]
         if group == "first":
-            order = {f"{self.format.name}.{name}": at for at, name in enumerate(FIRST)}
+            order = {f"{self.format.name}.{name}": at for at, name in enumerate(self.format.first)}
             return sorted(own, key=lambda each: order.get(each.name, -1))
         return sorted(own, key=lambda each: each.widget in ("flag", "seats"))  # what is short comes first
 
@@ -102,15 +83,15 @@ def form(
     format: AnyFormat,
     configured: Mapping[str, JsonValue],
     posted: Posted,
-    suggestions: Mapping[str, Sequence[Option]],
+    choices: Choices,
     faults: Mapping[str, str] | None = None,
 ) -> Form:
     """The form as it was posted, or with the defaults where nothing was."""
     shown = defaults(format, configured)
     made = (
-        _made(format, name, schema, shown.get(name), posted, suggestions, (faults or {}).get(name, ""))
+        _made(format, name, schema, shown.get(name), posted, choices.get(name, ()), (faults or {}).get(name, ""))
         for name, schema in schemas(format).items()
-        if name not in LEFT_OUT
+        if name not in format.hidden
     )
     return Form(format, tuple(made), faults or {})
 
@@ -122,7 +103,7 @@ def settings(format: AnyFormat, configured: Mapping[str, JsonValue], posted: Pos
     faults: dict[str, str] = {}
     for name, schema in schemas(format).items():
         full, widget = f"{format.name}.{name}", widget_of(name, schema)
-        if name in LEFT_OUT or not any(under(key, full) for key in posted):
+        if name in format.hidden or not any(under(key, full) for key in posted):
             continue
         try:
             value = read(widget, full, schema, posted)
@@ -179,7 +160,7 @@ _TYPES = {"int", "str", "float", "bool", "key"}
 
 
 def _group(format: AnyFormat, name: str) -> Group:
-    if name in FIRST or format.settings.model_fields[name].is_required():
+    if name in format.first or format.settings.model_fields[name].is_required():
         return "first"
     if name in Limits.model_fields:
         return "limits"
@@ -190,11 +171,11 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def label(name: str) -> str:
+def label(name: str, schema: Schema) -> str:
+    """What a format calls a setting, or its name."""
     group = name.removeprefix("model_")
-    if group != name:
-        return f"Model, {group.replace('_', ' ')}"
-    return LABELS.get(name, name.replace("_", " ").capitalize())
+    usual = name if group == name else f"model, {group}"
+    return str(schema.get("title") or usual.replace("_", " ").capitalize())
 
 
 def _made(
@@ -203,31 +184,32 @@ def _made(
     schema: Schema,
     shown: JsonValue,
     posted: Posted,
-    suggestions: Mapping[str, Sequence[Option]],
+    choices: Sequence[Choice],
     fault: str,
 ) -> FormField:
     full, widget = f"{format.name}.{name}", widget_of(name, schema)
     given = posted if any(under(key, full) for key in posted) else as_posted(full, name, schema, shown)
     return FormField(
         full,
-        label(name),
+        label(name, schema),
         widget,
         _group(format, name),
         _sentence(schema.get("description", "")),
         last(given, full),
         fault,
-        _options(schema, suggestions.get(name, ()), widget),
+        _options(schema, choices, widget),
         tuple(given.get(f"{full}.pick", ())),
         tuple(_seat_fields(format, full, given)) if widget == "seats" else (),
-        tuple(_row_fields(full, rows_of(schema), given)) if widget in ("rows", "cast") else (),
+        tuple(_row_fields(full, rows_of(schema), given)) if widget in ("rows", "number_or_list") else (),
     )
 
 
-def _options(schema: Schema, suggested: Sequence[Option], widget: Widget) -> tuple[Option, ...]:
-    if widget == "cast":
+def _options(schema: Schema, choices: Sequence[Choice], widget: Widget) -> tuple[Option, ...]:
+    if widget == "number_or_list":
         number = alternatives(schema)[0]
         counts = range(number.get("minimum", 1), number.get("maximum", 4) + 1)
-        return (*(Option(str(count), str(count)) for count in counts), *suggested)
+        picks = (Option(choice.name, choice.name, choice.hint) for choice in choices)
+        return (*(Option(str(count), str(count)) for count in counts), *picks)
     values = next((each["enum"] for each in alternatives(schema) if "enum" in each), ())
     return tuple(Option(str(value), str(value).replace("_", " ")) for value in values)
 
@@ -250,4 +232,4 @@ def _part(full: str, name: str, schema: Schema, given: Posted) -> FormField:
     usual = "" if schema.get("default") is None else str(schema["default"])
     widget = widget_of(name, schema)
     options = _options(schema, (), widget)
-    return FormField(full, label(name), widget, value=last(given, full, usual), options=options)
+    return FormField(full, label(name, schema), widget, value=last(given, full, usual), options=options)

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -30,13 +30,12 @@ from moot.app import MAX_TOPIC, check_topic
 from moot.core.debate import Action, Record, Status
 from moot.core.trace import iso
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
-from moot.formats.panel.format import perspectives_of
 from moot.llm.addresses import refuse_addresses
 from moot.reading.words import STATUS_TEXTS, notice_text, title_of
 from moot.text.plain import printable, shortened, whole_number
 from moot.web.api import Server
 from moot.web.pages.form_values import Posted, last
-from moot.web.pages.forms import Form, InvalidFields, Option, form, settings
+from moot.web.pages.forms import Form, InvalidFields, form, settings
 from moot.web.pages.markdown import speech
 from moot.web.pages.turns import ACTIONS
 from moot.web.pages.views import DebatePage, cell_text, cost_text, debate_page, list_row
@@ -107,6 +106,7 @@ class Pages:
             statuses=list(STATUS_TEXTS.items()),
             formats=list(self._app.formats),
             deleted=request.query_params.get("deleted", ""),
+            example=self._example(),
             here="list",
             asked=asked,
         )
@@ -224,6 +224,7 @@ class Pages:
             topic_fault=topic_fault,
             fault=general or ("Look at the marked fields." if faults else ""),
             estimate=estimate,
+            example=self._example(chosen),
             models=sorted({name for name in (self._app.settings.model, *self._app.settings.models.values()) if name}),
             longest_topic=MAX_TOPIC,
             once=secrets.token_hex(8),
@@ -232,12 +233,13 @@ class Pages:
 
     def _form_of(self, name: str, posted: Posted, faults: Mapping[str, str]) -> Form:
         configured = self._app.settings.formats.get(name, {})
-        return form(self._app.formats[name], configured, posted, self._suggestions(), faults)
+        format = self._app.formats[name]
+        return form(format, configured, posted, format.choices(configured), faults)
 
-    def _suggestions(self) -> Mapping[str, Sequence[Option]]:
-        """What can be picked for a field, by the field's name."""
-        known = perspectives_of(self._app.settings.formats.get("panel", {}))
-        return {"perspectives": [Option(each.name, each.name, ", ".join(each.priorities)) for each in known]}
+    def _example(self, chosen: str = "") -> str:
+        """A topic for the chosen format, or for any."""
+        known = {name: format.example for name, format in self._app.formats.items() if format.example}
+        return known.get(chosen) or next(iter(known.values()), "")
 
     def _page(self, template: str, status: int = HTTPStatus.OK, /, **about: Any) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(about), status)

@@ -13,7 +13,7 @@ from moot.core.debate import Action, Turn
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
 from moot.reading.debate import Reading
-from moot.reading.words import is_speech, reason_text, title_of
+from moot.reading.words import is_speech, title_of
 from moot.text.plain import shortened
 from moot.web.pages.markdown import speech
 
@@ -57,7 +57,7 @@ def cards(reading: Reading) -> Iterator[Cards]:
     def card(event: TurnFinished) -> TurnCard:
         html = speech(event.content)
         spoken = is_speech(reading.format, event) and bool(event.content or event.marks)
-        line = in_a_line(html.striptags()) if spoken else _aside(event)
+        line = in_a_line(html.striptags()) if spoken else _aside(event, reading.format)
         colour, chair = colours.get(event.seat, 0), event.seat in chairs
         return TurnCard(event, colour, spoken, html, line, chair, event.position in beside)
 
@@ -65,12 +65,13 @@ def cards(reading: Reading) -> Iterator[Cards]:
         yield Cards(title, tuple(map(card, events)))
 
 
-def _aside(event: TurnFinished) -> str:
+def _aside(event: TurnFinished, format: AnyFormat) -> str:
     """What happened between two speeches."""
     action = (event.data or {}).get("action")
     if event.seat == "human" and not event.content and action in ACTIONS:
-        return f"You: {ACTIONS[action].lower()}"  # type: ignore[index]
-    return reason_text(event.content) if event.content else f"{title_of(event)}: {event.kind}"
+        label = format.actions.get(action) or ACTIONS[action].lower()  # type: ignore[call-overload, index]
+        return f"You: {label}"
+    return format.reason(event.content) if event.content else f"{title_of(event)}: {event.kind}"
 
 
 def _overlap(one: Turn, other: Turn) -> bool:

@@ -173,4 +173,4 @@ def _charts(reading: Reading) -> tuple[Chart, ...]:
     if not reading.turns or not reading.outcome:
         return ()
     titles = {**reading.participants, "human": words.YOU}
-    return charts_for(reading.record, reading.turns, titles, reading.outcome)
+    return charts_for(reading.record, reading.turns, titles, reading.charts)
