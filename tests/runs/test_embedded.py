@@ -15,8 +15,9 @@ from moot.core.engine import Control, RunResult
 from moot.core.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
 from moot.errors import StoreError, WrongKey
 from moot.runs.embedded import EmbeddedQueue
-from moot.runs.process import this_process
+from moot.runs.process import SINCE, this_process
 from moot.runs.queue import Load
+from moot.runs.retries import TAKEN_OVER
 from moot.store.store import Store, Unfinished
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import Panelists, sensible
@@ -70,7 +71,26 @@ async def working(app: App) -> AsyncIterator[Working]:
     await queue.drain(0)
 
 
+async def lost_runs(app: App, debate_id: str) -> list[int]:
+    """The runs that took over from one that had died."""
+    return [failure.run for failure in (await app.load(debate_id)).failures if failure.code == TAKEN_OVER]
+
+
 # What an earlier process left
+
+
+async def test_a_debate_whose_processes_die_again_and_again_without_a_turn_is_given_up() -> None:
+    store = MemoryStore()
+    app = duel_app(store)
+    (debate_id,) = await created(app, 1)
+    for run in range(1, app.settings.max_retries + 3):
+        await store.take(debate_id, DEAD, 1000)
+        if run <= app.settings.max_retries + 1:
+            await app.runner.free(debate_id, run, DEAD)
+    async with working(app) as here:
+        await here.heard.until(lambda: here.heard.of(DebateFailed))
+    error = (await app.load(debate_id)).record.error or ""
+    assert error.startswith(f"given up after {app.settings.max_retries + 2} attempts: process 4194303 on ")
 
 
 async def test_everything_unfinished_is_picked_up_at_start() -> None:
@@ -87,6 +107,7 @@ async def test_everything_unfinished_is_picked_up_at_start() -> None:
         assert set(here.heard.of(DebateFinished)) == {queued, running, expired}
         assert await here.status(stopping) is Status.STOPPED
         assert await here.status(rest) is Status.CREATED
+    assert [await lost_runs(app, each) for each in (queued, running, stopping, expired)] == [[], [2], [], [2]]
 
 
 async def test_what_another_machine_runs_is_taken_over_when_its_lease_ends() -> None:
@@ -98,13 +119,14 @@ async def test_what_another_machine_runs_is_taken_over_when_its_lease_ends() -> 
         assert await here.queue.load() == Load(0, 0, 1)
         await here.heard.until(lambda: here.heard.of(DebateFinished))
         assert (await app.load(debate_id)).record.run == 2
+        assert await lost_runs(app, debate_id) == [2]
 
 
-async def test_a_run_left_under_our_own_process_number_is_taken_over_at_once() -> None:
+async def test_a_run_of_a_dead_process_with_our_number_is_taken_over_at_once() -> None:
     store = MemoryStore()
     app = duel_app(store)
     (debate_id,) = await created(app, 1)
-    await store.take(debate_id, this_process(), 1000)
+    await store.take(debate_id, this_process().partition(SINCE)[0] + f"{SINCE}1", 1000)
     async with working(app) as here:
         await here.heard.until(lambda: here.heard.of(DebateFinished))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
-from moot.runs.process import is_dead, this_process
+from moot.runs.process import SINCE, is_dead, this_process
 
-HERE = this_process().partition(" on ")[2]
+HERE = this_process().partition(" on ")[2].partition(SINCE)[0]
 
 
 def test_this_process_is_not_dead() -> None:
@@ -28,6 +29,11 @@ def test_a_killed_process_is_dead_before_its_parent_has_noticed() -> None:
         process.stdout.read()  # ends when the process does
         while not is_dead(f"process {process.pid} on {HERE}"):
             assert process.returncode is None
+
+
+def test_a_process_is_dead_whose_number_another_has_by_now() -> None:
+    assert is_dead(f"process {os.getpid()} on {HERE}{SINCE}1")
+    assert not is_dead(f"process {os.getpid()} on {HERE}")  # as versions before this one wrote it
 
 
 def test_nothing_is_known_of_processes_elsewhere() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from moot.core.debate import Failure, HumanReply, Record, Status, Turn
 from moot.core.engine import RunResult
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, WrongStatus
+from moot.store.operations import cannot_enqueue
 from moot.store.store import Store, Unfinished, Worker
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
@@ -48,6 +50,11 @@ def queued(record: Record, tries_from: int) -> Record:
 
 
 # Into the queue
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_debate_that_changes_while_it_is_queued_is_refused_with_a_reason(status: Status) -> None:
+    assert re.fullmatch(f"DEB-1 is {status}; [a-z ,;]+", str(cannot_enqueue(replace(NEW, status=status))))
 
 
 async def test_a_debate_that_has_not_begun_is_queued(store: Store) -> None:

@@ -79,7 +79,7 @@ def faulty(*faults: ModelError, store: MemoryStore | None = None) -> App:
 
 async def played(app: App, format: str = "duel", **settings: Any) -> str:
     made = await app.create(format, TOPIC, {**DUEL, **settings}, start=True)
-    await app.runner.run_queued(made.id, lambda event: None, max_retries=3)
+    await app.runner.run_queued(made.id, lambda event: None, retry=True)
     return made.id
 
 
@@ -185,8 +185,9 @@ async def test_a_retry_says_when_it_is_due_and_why() -> None:
 async def test_a_debate_that_is_given_up_is_told() -> None:
     app = faulty(*[ModelTimeout("too slow")] * 2)
     debate_id = await played(app)
+    app.settings.max_retries = 0
     with logged() as lines:
-        await app.runner.run_queued(debate_id, lambda event: None, max_retries=0)
+        await app.runner.run_queued(debate_id, lambda event: None)
     assert events(lines, "level", "code", "run") == [
         (f"{debate_id} is given up after 1 attempts: too slow", "warning", "given_up", 2)
     ]
@@ -244,7 +245,7 @@ async def test_runs_turns_tokens_and_errors_are_counted() -> None:
     app = faulty(ModelTimeout("slow"), ModelTimeout("slow"))
     app.telemetry.metrics = metrics
     debate_id = await played(app)
-    await app.runner.run_queued(debate_id, lambda event: None, max_retries=3)
+    await app.runner.run_queued(debate_id, lambda event: None, retry=True)
     turns = (await app.load(debate_id)).turns
     tokens = sum((turn.usage for turn in turns), Usage())
     assert samples(metrics) == {
@@ -373,7 +374,7 @@ async def test_runs_of_one_debate_are_traces_with_the_same_debate(traced: Callab
     store = MemoryStore()
     first, second = traced(faulty(*[ModelTimeout("slow")] * 2, store=store)), traced(faulty(store=store))
     debate_id = await played(first.app)
-    await second.app.runner.run_queued(debate_id, lambda event: None, max_retries=3)
+    await second.app.runner.run_queued(debate_id, lambda event: None, retry=True)
     runs = [trace.about("invoke_workflow duel") for trace in (first, second)]
     assert [(run["moot.debate"], run["moot.run"]) for run in runs] == [(debate_id, 1), (debate_id, 2)]
     assert first.spans[0].context.trace_id != second.spans[0].context.trace_id

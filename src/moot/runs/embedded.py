@@ -148,13 +148,12 @@ class EmbeddedQueue:
     async def _take_over(self, record: Record, now: float) -> None:
         """Go on with what a dead process was running; what a living one holds is looked at when its lease ends."""
         left = (record.lease_until or now) - now
-        mine = record.owner == this_process()  # the number of a dead process, given again
-        if left > 0 and not mine and not (record.owner and is_dead(record.owner)):
+        if record.owner == this_process():  # whose end could not be stored
+            await self._runner.store.release(record.id, record.run)
+        elif left > 0 and not (record.owner and is_dead(record.owner)):
             self._look_later(record.id, left + LEASE_MARGIN)
             return
-        await self._runner.store.release(record.id, record.run)
-        if record.status is Status.RUNNING:
-            await self.enqueue(record.id)
+        self._admit(record.id)
 
     async def _wait_for_person(self, debate_id: str, waited: float) -> None:
         try:

@@ -7,6 +7,8 @@ import os
 import socket
 from pathlib import Path
 
+SINCE = ", since "
+
 
 @functools.cache
 def _machine() -> str:
@@ -21,12 +23,13 @@ def _machine() -> str:
 
 
 def this_process() -> str:
-    return f"process {os.getpid()} on {_machine()}"
+    return f"process {os.getpid()} on {_machine()}{_since(os.getpid())}"
 
 
 def is_dead(owner: str) -> bool:
-    """True only when it was a process of this machine and there is none alive with its number any more."""
-    number, _, machine = owner.removeprefix("process ").partition(" on ")
+    """True only when it was a process of this machine that is not alive any more."""
+    number, _, place = owner.removeprefix("process ").partition(" on ")
+    machine, _, since = place.partition(SINCE)
     if machine != _machine() or not number.isdigit():
         return False
     try:
@@ -35,13 +38,25 @@ def is_dead(owner: str) -> bool:
         return True
     except OSError:
         return False
-    return _is_zombie(number)
+    # A number is given again, in a container soon; who had it before began at another time.
+    return _state(number) == "Z" or bool(since and _since(int(number)) not in ("", SINCE + since))
 
 
-def _is_zombie(number: str) -> bool:
-    """Ended, but not yet taken note of by its parent; in a container that may last for ever."""
+def _since(number: int) -> str:
+    """When a process began, in ticks since the machine's start; nothing where that is not known."""
+    status = _status(str(number))
+    return f"{SINCE}{status[19]}" if status else ""
+
+
+def _state(number: str) -> str:
+    """`Z` when it has ended, but its parent has not yet taken note of that; in a container that may last for ever."""
+    status = _status(number)
+    return status[0] if status else ""
+
+
+def _status(number: str) -> list[str]:
+    """What Linux tells of a process, from its state on."""
     try:
-        status = Path(f"/proc/{number}/stat").read_text(errors="replace")
+        return Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
-        return False
-    return status.rpartition(")")[2].split()[0] == "Z"
+        return []

@@ -16,7 +16,7 @@ from moot.core.engine import Player, RetryIn, RunResult, TurnStore, Until, run_d
 from moot.core.events import DebateFailed
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
-from moot.errors import Busy, Fenced, NotFound, StoreError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.formats import find
 from moot.runs.process import is_dead, this_process
 from moot.runs.retries import TAKEN_OVER, Retries, attempts, first_missing
@@ -28,6 +28,10 @@ from moot.telemetry.telemetry import Telemetry
 log = logging.getLogger(__name__)
 
 PlayersOf: TypeAlias = Callable[[AnyFormat, TurnStore], Callable[[str], Player]]
+
+
+def _never(error: MootError, advanced: bool) -> None:
+    """What has failed is left to a person."""
 
 
 class Runner:
@@ -55,25 +59,17 @@ class Runner:
             if ending.status is not Status.WAITING or not await self._answered(debate_id):
                 return ending
 
-    async def run_queued(self, debate_id: str, sink: Sink, max_retries: int = 0) -> RunResult:
+    async def run_queued(self, debate_id: str, sink: Sink, *, retry: bool = False) -> RunResult:
         """One run of a queued debate, or of one whose run has died, as a queue wants it.
 
-        When it is cancelled, the debate is queued again; so it is, for later, when a model could not be used, until
-        it has come no further in so many retries.
+        When it is cancelled, the debate is queued again; with `retry` so it is, for later, when a model could not be
+        used. A debate that has come no further in so many attempts has failed.
         """
-        before = (await self.store.load(debate_id)).record
-        try:
-            stored = await self._take(debate_id, queued=True)
-        except WrongStatus:
-            if before.status is Status.STOPPING:  # and nobody is left who could do it
-                await self.store.release(debate_id, before.run)
-            raise
-        if before.status is Status.RUNNING:
-            stored = await self.note_loss(stored, before.owner)
-        retries = Retries(max_retries, self.settings.retry_seconds, attempts(stored))
+        stored = await self._take(debate_id, queued=True)
+        retries = Retries(self.settings.max_retries, self.settings.retry_seconds, attempts(stored))
         if retries.used_up:
             return await self._give_up(stored, sink)
-        return await self._play(stored, sink, queued=True, retry_in=retries.due_in)
+        return await self._play(stored, sink, queued=True, retry_in=retries.due_in if retry else _never)
 
     async def _play(
         self,
@@ -82,7 +78,7 @@ class Runner:
         *,
         queued: bool = False,
         until: Until | None = None,
-        retry_in: RetryIn = lambda error, advanced: None,
+        retry_in: RetryIn = _never,
     ) -> RunResult:
         """Play a debate that is taken, for as long as its lease can be prolonged."""
         record, store = stored.record, Patient(self.store)
@@ -120,7 +116,14 @@ class Runner:
         ahead = (record.lease_until or time.time()) - self.settings.lease_seconds - time.time()
         return lambda: time.time() + ahead
 
-    async def note_loss(self, stored: StoredDebate, owner: str | None) -> StoredDebate:
+    async def free(self, debate_id: str, run: int, owner: str) -> None:
+        """Queue what a dead process was running, without waiting for the end of its lease; what was to stop has."""
+        if await self.store.release(debate_id, run):
+            with suppress(WrongStatus, Fenced, NotFound):
+                await self._note_loss(await self.store.load(debate_id), owner)
+                await self.store.enqueue(debate_id)
+
+    async def _note_loss(self, stored: StoredDebate, owner: str | None) -> StoredDebate:
         """Keep that the run before this one has died."""
         lost = (owner or "a process").partition(" (")[0]
         message = f"{lost} was lost in the middle of a run; another has taken over"
@@ -151,15 +154,23 @@ class Runner:
         return ending
 
     async def _take(self, debate_id: str, queued: bool = False) -> StoredDebate:
-        """Own the debate; what a dead process of this machine still holds is free at once."""
+        """Own the debate; what a dead process of this machine still holds is free at once.
+
+        Every takeover happens here, and is kept as a failure of the run that has died.
+        """
         lease = self.settings.lease_seconds
+        before = (await self.store.load(debate_id)).record
         try:
-            return await self.store.take(debate_id, this_process(), lease, only_queued=queued)
+            taken = await self.store.take(debate_id, this_process(), lease, only_queued=queued)
         except Busy:
-            record = (await self.store.load(debate_id)).record
-            if not record.owner or not is_dead(record.owner) or not await self.store.release(debate_id, record.run):
+            if not before.owner or not is_dead(before.owner) or not await self.store.release(debate_id, before.run):
                 raise
-            return await self.store.take(debate_id, this_process(), lease)
+            taken = await self.store.take(debate_id, this_process(), lease, only_queued=queued)
+        except WrongStatus:
+            if queued and before.status is Status.STOPPING:  # and nobody is left who could do it
+                await self.store.release(debate_id, before.run)
+            raise
+        return await self._note_loss(taken, before.owner) if before.status is Status.RUNNING else taken
 
     async def _answered(self, debate_id: str) -> bool:
         """Whether the answer came while the debate was about to wait for it."""

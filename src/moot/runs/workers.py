@@ -191,7 +191,7 @@ class PostgresQueue:
     async def _run(self, job: Job, debate_id: str) -> None:
         lease = self._runner.settings.lease_seconds
         try:
-            await self._runner.run_queued(debate_id, self._hear, self._runner.settings.max_retries)
+            await self._runner.run_queued(debate_id, self._hear, retry=True)
         except asyncio.CancelledError:
             log.info("%s is left to others", debate_id)
             if debate_id not in self._begun:  # so nobody has handed it back
@@ -286,10 +286,8 @@ class PostgresQueue:
     async def _free_the_dead(self) -> None:
         """Let what dead processes of this machine were running go on at once; what others left, when its lease ends."""
         for debate_id, run, owner in await self._runner.store.running():
-            if owner and is_dead(owner) and await self._runner.store.release(debate_id, run):
-                with suppress(WrongStatus, Fenced, NotFound):  # it was to stop, and has
-                    await self._runner.note_loss(await self._runner.store.load(debate_id), owner)
-                    await self._runner.store.enqueue(debate_id)
+            if owner and is_dead(owner):
+                await self._runner.free(debate_id, run, owner)
 
     async def _share(self) -> None:
         if len(self._runs) < self._concurrency:

@@ -349,7 +349,8 @@ def cannot_enqueue(record: Record) -> WrongStatus:
         Status.WAITING: "it goes on when the person it asks has replied",
         Status.STOPPING: "wait until its step in progress has ended, then resume it",
     }
-    return WrongStatus(f"{record.id} is {record.status}; {reasons[record.status]}")
+    changed = "it has changed in this very moment; try again"
+    return WrongStatus(f"{record.id} is {record.status}; {reasons.get(record.status, changed)}")
 
 
 def cannot_delete(record: Record) -> WrongStatus:
