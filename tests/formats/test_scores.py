@@ -240,3 +240,20 @@ def test_the_last_evaluation_of_an_idea_is_the_newest_that_finished() -> None:
     ]
     assert last_of(records, "rain") == FIRST
     assert last_of(records, "snow") is None
+
+
+def test_an_earlier_evaluation_that_cannot_be_read_any_more_is_passed_over() -> None:
+    older = Record(
+        id="DEB-rain2345",
+        format="evaluation",
+        format_version=1,
+        topic="Rain",
+        settings={"idea_key": "rain"},
+        seats={},
+        created_at=0.0,
+        status=Status.FINISHED,
+        outcome=FIRST.model_dump(mode="json"),
+    )
+    changed = replace(older, outcome={"once": "otherwise"})
+    assert last_of([changed, older], "rain") == FIRST
+    assert last_of([changed], "rain") is None

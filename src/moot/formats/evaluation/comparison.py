@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+
+from pydantic import ValidationError
 
 from moot.core.debate import Bar, Cell, Record, Rows, Status
 from moot.formats.evaluation.scorecard import Scorecard, moved
@@ -48,7 +51,8 @@ def last_of(records: Iterable[Record], idea_key: str) -> Scorecard | None:
     for record in records:
         same = record.format == "evaluation" and record.settings.get("idea_key") == idea_key
         if same and record.status is Status.FINISHED:
-            return Scorecard.model_validate(record.outcome)
+            with suppress(ValidationError):  # of another version of the format, which there is nothing to compare with
+                return Scorecard.model_validate(record.outcome)
     return None
 
 
