@@ -18,9 +18,9 @@ from moot.testing import MemoryStore
 
 TOPIC = "Prove that the square root of 2 is irrational"
 SETTINGS: dict[str, JsonValue] = {
-    "max_rounds": 2,
+    "max_rounds": 1,
     "rag_top_k": 1,
-    "max_tokens": {"proposer": 60, "skeptic": 150, "synthesizer": 60},
+    "max_tokens": {"proposer": 20, "skeptic": 150, "synthesizer": 20},
 }
 
 
@@ -37,7 +37,7 @@ async def test_the_built_in_model_comes_to_an_answer_with_its_issues_and_the_tem
     assert (ending.status, ending.error) == (Status.FINISHED, None)
     outcome = FinalAnswer.model_validate(ending.outcome)
     assert outcome.templates == {"proof-by-contradiction": "Proof by contradiction"}
-    assert [each.round for each in outcome.rounds] == [1, 2]
+    assert [each.round for each in outcome.rounds] == [1]
     assert outcome.summary == stored.turns[-1].content != ""
     critiques = [turn for turn in stored.turns if turn.kind == "critique"]
     assert [each.score is None for each in outcome.rounds] == ["fallback" in turn.marks for turn in critiques]

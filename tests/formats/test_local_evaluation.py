@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,17 @@ from moot.llm.models import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
 
+CAPS = {"evaluator": 150, "red_team": 150, "advocate": 80, "challenger": 80, "arbiter": 200}
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
 
 
 @pytest.mark.local_model
 async def test_the_built_in_model_evaluates_a_sample_idea_to_a_scorecard_and_a_report(tmp_path: Path) -> None:
     idea = read(EXAMPLES / "second-hearing")
+    idea = replace(idea, text=idea.text[:500])  # it reads a hundred words a second
     app = App(AppSettings(model="local:smollm2"), MemoryStore(), Models({}), by_name([EVALUATION]), Prompts())
     try:
-        settings = settings_for(idea, topics=DEFAULT_TOPICS[:1], more={"exchanges": 0})
+        settings = settings_for(idea, topics=DEFAULT_TOPICS[:1], more={"exchanges": 0, "max_tokens": CAPS})
         record = await app.create("evaluation", idea.title, settings)
         ending = await app.run(record.id, lambda event: None)
         stored = await app.load(record.id)
