@@ -1,7 +1,7 @@
 # `make demo` runs a debate, `make test` runs all checks; both set up what they need.
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: demo test check bench clean
+.PHONY: demo test types tests bench clean
 
 demo: $(UV)
 	@$(UV) run --quiet --no-dev --extra local moot debate "Cats are better than dogs" --format duel --max-rounds 2 \
@@ -11,9 +11,14 @@ test: $(UV)
 	$(UV) sync --quiet --all-extras
 	$(UV) run --no-sync ruff check
 	$(UV) run --no-sync ruff format --check
-	$(UV) run --no-sync mypy
+	@$(MAKE) --no-print-directory -j 2 types tests
+
+types:
 	$(UV) run --no-sync lint-imports --no-logo
-	$(UV) run --no-sync pytest -n auto --dist loadfile
+	$(UV) run --no-sync mypy
+
+tests:
+	$(UV) run --no-sync pytest -n auto --dist worksteal
 
 bench: $(UV)
 	$(UV) run --quiet --all-extras python bench/run.py
