@@ -194,6 +194,18 @@ class Stage:
         """The turns without what another run may well change."""
         return [replace(turn, started_at=0, finished_at=0, run=0, event_id=0) for turn in await self.turns()]
 
+    def positions(self) -> set[int]:
+        """The positions at which a turn is stored now."""
+        return {row["position"] for row in self.store.database.connection.execute("SELECT position FROM turns")}
+
+    def alter(self, turn: int | None = None, **columns: JsonValue) -> None:
+        """Change the stored debate, or a turn of it, in a way that the store itself never would."""
+        connection = self.store.database.connection
+        table, where = ("debates", "") if turn is None else ("turns", f"WHERE position = {turn}")
+        connection.execute("DROP TRIGGER IF EXISTS turns_are_not_updated")
+        values = [json.dumps(value) if isinstance(value, dict) else value for value in columns.values()]
+        connection.execute(f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in columns)} {where}", values)
+
     def types(self) -> list[str]:
         return [event.type for event in self.events if not isinstance(event, TurnChunk)]
 

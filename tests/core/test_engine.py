@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -184,7 +183,7 @@ async def test_a_clock_limit_recorded_before_a_crash_still_holds_when_time_is_no
     crashed = Stage(settings={"max_runtime_seconds": 7})
     with pytest.raises(Killed):
         await crashed.run(Between(await crashed.open(), after=kill_at(2)))
-    crashed.store._kept[ID].record = replace(await crashed.record(), settings={})
+    crashed.alter(settings={})
     ending = await crashed.run()
     assert ending.stop_reason == "max_runtime_seconds"
     assert await crashed.order() == [*ARGUED[:2], CLOCK, VERDICT]
@@ -194,7 +193,7 @@ async def test_a_conclusion_recorded_before_a_crash_still_holds_when_nobody_asks
     crashed = Stage()
     with pytest.raises(Killed):
         await crashed.run(Between(await asked_to_conclude(crashed), after=kill_at(0)))
-    crashed.store._kept[ID].record = replace(await crashed.record(), concluding=False)
+    crashed.alter(concluding=False)
     assert (await crashed.run()).stop_reason == "concluded"
     assert await crashed.order() == [CONCLUDE, VERDICT]
 
@@ -368,7 +367,7 @@ async def test_whoever_is_faster_events_are_in_the_order_of_their_ids_and_turns_
 
     def sink(event: Event) -> None:
         stage.events.append(event)
-        assert not isinstance(event, TurnFinished) or event.position in stage.store._kept[ID].turns
+        assert not isinstance(event, TurnFinished) or event.position in stage.positions()
 
     _, stage = speakers_on_stage(wait, rounds=2)
     assert (await stage.run(Between(await stage.open(), before=wait, after=wait), sink)).status is Status.FINISHED
@@ -409,10 +408,9 @@ async def test_event_ids_grow_from_run_to_run() -> None:
 @pytest.mark.parametrize("changed", [{"seat": "debater_b"}, {"kind": "opening"}, {"round": 2}])
 async def test_a_stored_turn_that_fits_no_step_fails_the_debate_and_says_what_to_do(changed: dict[str, Any]) -> None:
     stage = await stopped_after(1)
-    turns = stage.store._kept[ID].turns
-    turns[0] = replace(turns[0], **changed)
+    stage.alter(0, **changed)
     calls = len(stage.model.requests)
-    turn = turns[0]
+    turn = (await stage.turns())[0]
     error = (
         f"turn 0 of {ID} is {turn.seat}/{turn.kind} in round {turn.round}, but duel version 1 asks for "
         "debater_a/argument in round 1; run it with the version of the format that began it"
@@ -424,9 +422,8 @@ async def test_a_stored_turn_that_fits_no_step_fails_the_debate_and_says_what_to
 
 async def test_turns_after_the_end_of_the_script_fail_the_debate_and_say_what_to_do() -> None:
     stage = await stopped_after(4)
-    stage.store._kept[ID].record = replace(await stage.record(), settings={"max_rounds": 1})
-    turns = stage.store._kept[ID].turns
-    turns[2] = replace(turns[2], seat="judge", kind="verdict", round=None, data={"summary": "s"} | SCORES)
+    stage.alter(settings={"max_rounds": 1})
+    stage.alter(2, seat="judge", kind="verdict", round=None, data={"summary": "s"} | SCORES)
     await stage.run()
     assert failure(stage) == (
         "script_changed",
@@ -619,7 +616,7 @@ async def test_a_script_without_an_outcome_fails_its_debate() -> None:
 async def test_settings_the_format_no_longer_takes_fail_the_debate() -> None:
     stage = Stage()
     await stage.open()
-    stage.store._kept[ID].record = replace(stage.new, settings={"max_rounds": "many"})
+    stage.alter(settings={"max_rounds": "many"})
     assert (await stage.run()).status is Status.FAILED
     assert failure(stage)[0] == "script_changed"
 

@@ -12,7 +12,7 @@ from troupe import Process, until
 
 from moot.core.debate import Status, Turn
 from moot.store import jobs
-from moot.store.operations import Job
+from moot.store.database import Job
 
 DUEL = SCENES["duel"]
 

@@ -17,7 +17,6 @@ from moot.runs.embedded import EmbeddedQueue
 from moot.runs.queue import Queue
 from moot.runs.workers import PostgresQueue
 from moot.store.postgres import Server
-from moot.store.sql_store import SqlStore
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible
@@ -97,7 +96,7 @@ def _database(store: Any) -> object:
 
 
 def server_of(store: Store) -> Server:
-    assert isinstance(store, SqlStore)
+    assert isinstance(store, Store)
     assert isinstance(store.database, Server)
     return store.database
 

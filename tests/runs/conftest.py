@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from moot.store.postgres import open_postgres
-from moot.store.sql_store import SqlStore
+from moot.store.store import Store
 
 
 @pytest.fixture
-async def open_again(postgres_url: str) -> AsyncIterator[Callable[[], Awaitable[SqlStore]]]:
+async def open_again(postgres_url: str) -> AsyncIterator[Callable[[], Awaitable[Store]]]:
     """Opens the database as often as there are processes."""
-    opened: list[SqlStore] = []
+    opened: list[Store] = []
 
-    async def opening() -> SqlStore:
+    async def opening() -> Store:
         opened.append(await open_postgres(postgres_url))
         return opened[-1]
 

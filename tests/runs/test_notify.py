@@ -34,7 +34,7 @@ from moot.runs.live import Heard
 from moot.runs.notify import EVENTS, Listener, Publisher, messages
 from moot.runs.workers import PostgresQueue
 from moot.store.postgres import Server
-from moot.store.sql_store import SqlStore
+from moot.store.store import Store
 from moot.testing import ScriptedModel
 from stage import sensible
 
@@ -150,7 +150,7 @@ def test_of_a_long_text_with_lost_parts_nothing_is_heard_in_a_wrong_place(lost: 
 
 
 @pytest.fixture
-async def server(open_again: Callable[[], Awaitable[SqlStore]]) -> Server:
+async def server(open_again: Callable[[], Awaitable[Store]]) -> Server:
     return server_of(await open_again())
 
 
@@ -266,7 +266,7 @@ THE_LONGEST_TURN = " ".join(f"reason{number}\u2028" for number in range(3000))
 
 
 async def test_a_reader_elsewhere_who_joins_in_the_middle_gets_the_text_so_far_and_then_the_rest(
-    open_again: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[Store]],
 ) -> None:
     gate = Gate()
     model = ScriptedModel(lambda request: sensible(request) if request.schema else THE_LONGEST_TURN, pace=gate)
@@ -303,7 +303,7 @@ async def kill_ears(server: Server) -> None:
 
 
 async def test_a_reader_whose_connection_is_killed_misses_nothing(
-    open_again: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[Store]],
 ) -> None:
     gate = Gate()
     here, there = duel_app(await open_again()), duel_app(await open_again(), gate)
@@ -344,7 +344,7 @@ class Deaf:
 
 
 async def test_messages_that_get_lost_are_asked_for_and_the_text_is_complete_afterwards(
-    open_again: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[Store]],
 ) -> None:
     gate = Gate()
     here, there = duel_app(await open_again()), duel_app(await open_again(), gate)
@@ -371,7 +371,7 @@ async def test_messages_that_get_lost_are_asked_for_and_the_text_is_complete_aft
 
 
 async def test_readers_of_twenty_debates_at_once_see_each_to_its_end(
-    open_again: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[Store]],
 ) -> None:
     here, there = duel_app(await open_again()), duel_app(await open_again())
     ids = await created(here, 20)

@@ -33,8 +33,7 @@ from moot.errors import ModelError
 from moot.runs.process import this_process
 from moot.runs.queue import Load, Queue
 from moot.store import jobs
-from moot.store.operations import Job
-from moot.store.sql_store import SqlStore
+from moot.store.database import Job
 from moot.store.store import Store
 from moot.testing import ScriptedModel
 from stage import Panelists, sensible
@@ -46,7 +45,7 @@ DOWN = ModelError("the model is down")
 
 
 @pytest.fixture
-async def store(open_again: Callable[[], Awaitable[SqlStore]]) -> SqlStore:
+async def store(open_again: Callable[[], Awaitable[Store]]) -> Store:
     return await open_again()
 
 
@@ -80,7 +79,7 @@ async def queued(app: App, count: int = 1, **settings: Any) -> list[str]:
 
 
 async def test_two_queues_share_the_work_and_each_debate_has_one_owner(
-    open_again: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[Store]],
 ) -> None:
     gates = Gate(), Gate()
     first, second = [duel_app(await open_again(), gate) for gate in gates]
@@ -100,7 +99,7 @@ async def test_two_queues_share_the_work_and_each_debate_has_one_owner(
 
 
 async def test_a_queue_without_room_of_its_own_runs_nothing_but_enqueues_and_follows(
-    open_again: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[Store]],
 ) -> None:
     idle, busy = duel_app(await open_again()), duel_app(await open_again())
     (debate_id,) = await created(idle, 1)
@@ -136,7 +135,7 @@ async def queue_and_follow(app: App, queue: Queue) -> str:
 
 @pytest.mark.parametrize("watched", [create_watched, enqueue_watched, queue_and_follow])
 async def test_a_debate_somebody_watches_goes_first(
-    store: SqlStore, session: Any, watched: Callable[[App, Queue], Awaitable[str]]
+    store: Store, session: Any, watched: Callable[[App, Queue], Awaitable[str]]
 ) -> None:
     gate = Gate()
     app = duel_app(store, gate)
@@ -158,7 +157,7 @@ async def share_is_over(session: Any) -> None:
         await until(session, f"SELECT seen_at > {seen!r} FROM workers")
 
 
-async def test_a_long_run_lets_others_go_first_after_its_share(store: SqlStore, session: Any) -> None:
+async def test_a_long_run_lets_others_go_first_after_its_share(store: Store, session: Any) -> None:
     gate = Gate()
     app = duel_app(store, gate, share_seconds=0.3, heartbeat_seconds=0.1)
     long, short = await queued(app, 2, max_rounds=2)
@@ -173,7 +172,7 @@ async def test_a_long_run_lets_others_go_first_after_its_share(store: SqlStore, 
     assert (len(turns), len(others)) == (5, 5)
 
 
-async def test_a_run_that_somebody_watches_or_that_keeps_nobody_waiting_goes_on(store: SqlStore, session: Any) -> None:
+async def test_a_run_that_somebody_watches_or_that_keeps_nobody_waiting_goes_on(store: Store, session: Any) -> None:
     gate = Gate()
     app = duel_app(store, gate, share_seconds=0.3, heartbeat_seconds=0.1)
     watched = (await app.create("duel", "Cats?", {"max_rounds": 1}, start=True, watched=True)).id
@@ -191,7 +190,7 @@ async def test_a_run_that_somebody_watches_or_that_keeps_nobody_waiting_goes_on(
 
 
 async def test_a_debate_whose_model_is_down_is_tried_again_and_again_until_it_is_given_up(
-    store: SqlStore, session: Any
+    store: Store, session: Any
 ) -> None:
     model = ScriptedModel(sensible, faults=dict.fromkeys(range(2, 100), DOWN))
     app = app_with(model, store, max_retries=2, retry_seconds=0.01)
@@ -210,7 +209,7 @@ async def test_a_debate_whose_model_is_down_is_tried_again_and_again_until_it_is
 
 
 async def test_a_model_that_is_back_in_time_loses_nothing_and_readers_see_one_debate(
-    store: SqlStore, session: Any
+    store: Store, session: Any
 ) -> None:
     model = ScriptedModel(sensible, faults={2: DOWN, 3: DOWN})
     app = app_with(model, store, max_retries=2, retry_seconds=0.01)
@@ -225,9 +224,7 @@ async def test_a_model_that_is_back_in_time_loses_nothing_and_readers_see_one_de
     assert [turn.run for turn in (await app.load(debate_id)).turns] == [1, 3, 3]
 
 
-async def test_who_resumes_a_debate_that_was_given_up_has_its_attempts_counted_anew(
-    store: SqlStore, session: Any
-) -> None:
+async def test_who_resumes_a_debate_that_was_given_up_has_its_attempts_counted_anew(store: Store, session: Any) -> None:
     model = ScriptedModel(sensible, faults=dict.fromkeys(range(1, 4), DOWN))
     app = app_with(model, store, max_retries=1, retry_seconds=0.01)
     (debate_id,) = await queued(app)
@@ -246,7 +243,7 @@ def lost(stored: StoredDebate) -> list[Failure]:
     return [failure for failure in stored.failures if failure.code == "taken_over"]
 
 
-async def test_a_run_whose_process_died_is_gone_on_with_and_counts_as_an_attempt(store: SqlStore, session: Any) -> None:
+async def test_a_run_whose_process_died_is_gone_on_with_and_counts_as_an_attempt(store: Store, session: Any) -> None:
     app = duel_app(store, lease_seconds=0.2)
     (debate_id,) = await queued(app)
     await store.take(debate_id, ELSEWHERE, 0.2)
@@ -269,7 +266,7 @@ async def test_a_run_whose_process_died_is_gone_on_with_and_counts_as_an_attempt
     )
 
 
-async def test_what_a_dead_process_of_this_machine_has_left_goes_on_at_once(store: SqlStore) -> None:
+async def test_what_a_dead_process_of_this_machine_has_left_goes_on_at_once(store: Store) -> None:
     app = duel_app(store, lease_seconds=1000)
     running, stopping = await queued(app, 2)
     for debate_id in (running, stopping):
@@ -283,7 +280,7 @@ async def test_what_a_dead_process_of_this_machine_has_left_goes_on_at_once(stor
     assert [(failure.position, failure.run) for failure in lost(stored)] == [(0, 1)]
 
 
-async def test_what_a_living_process_is_running_is_left_to_it(store: SqlStore, session: Any) -> None:
+async def test_what_a_living_process_is_running_is_left_to_it(store: Store, session: Any) -> None:
     gate = Gate()
     app = duel_app(store, gate, heartbeat_seconds=0.05)
     ours, theirs = await queued(app, 2)
@@ -298,7 +295,7 @@ async def test_what_a_living_process_is_running_is_left_to_it(store: SqlStore, s
     assert (await record(app, ours)).run == 1
 
 
-async def test_a_debate_that_kills_every_process_is_given_up(store: SqlStore) -> None:
+async def test_a_debate_that_kills_every_process_is_given_up(store: Store) -> None:
     app = duel_app(store, lease_seconds=0.2, max_retries=1)
     (debate_id,) = await queued(app)
     for run in (1, 2):
@@ -324,7 +321,7 @@ async def test_a_debate_that_kills_every_process_is_given_up(store: SqlStore) ->
 
 
 async def test_a_run_that_was_taken_over_leaves_its_job_for_when_the_other_owner_dies(
-    store: SqlStore, session: Any
+    store: Store, session: Any
 ) -> None:
     gate = Gate()
     app = duel_app(store, gate, lease_seconds=0.2, heartbeat_seconds=1000)
@@ -340,7 +337,7 @@ async def test_a_run_that_was_taken_over_leaves_its_job_for_when_the_other_owner
     assert [failure.run for failure in lost(stored)] == [3]
 
 
-async def test_what_a_dead_process_was_to_stop_is_stopped(store: SqlStore, session: Any) -> None:
+async def test_what_a_dead_process_was_to_stop_is_stopped(store: Store, session: Any) -> None:
     app = duel_app(store, lease_seconds=0.2)
     (debate_id,) = await queued(app)
     await store.take(debate_id, ELSEWHERE, 0.2)
@@ -367,7 +364,7 @@ class Held:
 
 
 async def test_a_run_that_is_interrupted_before_it_has_begun_is_begun_by_the_next(
-    open_again: Callable[[], Awaitable[SqlStore]],
+    open_again: Callable[[], Awaitable[Store]],
 ) -> None:
     held: Any = Held(await open_again())
     (debate_id,) = await queued(duel_app(held))
@@ -382,7 +379,7 @@ async def test_a_run_that_is_interrupted_before_it_has_begun_is_begun_by_the_nex
 # Jobs that are too many, too late or early
 
 
-async def test_a_job_too_many_does_no_harm(store: SqlStore, session: Any) -> None:
+async def test_a_job_too_many_does_no_harm(store: Store, session: Any) -> None:
     gate = Gate()
     app = duel_app(store, gate, lease_seconds=0.2, heartbeat_seconds=0.05)
     (debate_id,) = await queued(app)
@@ -400,7 +397,7 @@ async def test_a_job_too_many_does_no_harm(store: SqlStore, session: Any) -> Non
     assert (stored.record.run, [turn.position for turn in stored.turns], stored.failures) == (1, [0, 1, 2], ())
 
 
-async def test_a_job_that_cannot_be_read_is_left_alone_and_the_others_are_done(store: SqlStore, session: Any) -> None:
+async def test_a_job_that_cannot_be_read_is_left_alone_and_the_others_are_done(store: Store, session: Any) -> None:
     app = duel_app(store)
     await session.execute(
         "INSERT INTO moot_pgqueuer (priority, status, entrypoint, payload) VALUES (99, 'queued', 'run', '\\xff')"
@@ -413,7 +410,7 @@ async def test_a_job_that_cannot_be_read_is_left_alone_and_the_others_are_done(s
 
 
 async def test_a_debate_that_comes_back_while_its_last_run_is_just_ending_is_run_again(
-    store: SqlStore, session: Any
+    store: Store, session: Any
 ) -> None:
     gate = Gate()
     model = ScriptedModel(sensible, faults={1: DOWN}, pace=gate)
@@ -430,7 +427,7 @@ async def test_a_debate_that_comes_back_while_its_last_run_is_just_ending_is_run
     assert (await record(app, debate_id)).run == 2
 
 
-async def test_a_debate_that_was_deleted_is_run_when_it_is_restored(store: SqlStore, session: Any) -> None:
+async def test_a_debate_that_was_deleted_is_run_when_it_is_restored(store: Store, session: Any) -> None:
     app = duel_app(store)
     (debate_id,) = await queued(app)
     await app.delete(debate_id)
@@ -445,7 +442,7 @@ async def test_a_debate_that_was_deleted_is_run_when_it_is_restored(store: SqlSt
 
 
 async def test_a_person_who_does_not_answer_in_time_is_noticed_though_no_process_held_the_debate(
-    open_again: Callable[[], Awaitable[SqlStore]], session: Any
+    open_again: Callable[[], Awaitable[Store]], session: Any
 ) -> None:
     app = app_with(ScriptedModel(Panelists()), await open_again())
     settings = {"max_rounds": 1, "checkpoint_timeout_seconds": 0.1}
@@ -459,7 +456,7 @@ async def test_a_person_who_does_not_answer_in_time_is_noticed_though_no_process
     assert last.stop_reason == "checkpoint_timeout"
 
 
-async def test_the_time_for_one_question_does_not_end_the_next(store: SqlStore, session: Any) -> None:
+async def test_the_time_for_one_question_does_not_end_the_next(store: Store, session: Any) -> None:
     app = duel_app(store)
     (debate_id,) = await created(app, 1)
     await store.take(debate_id, ELSEWHERE, 30)

@@ -13,7 +13,6 @@ from moot.core.debate import HumanReply, Record, Status, Turn
 from moot.core.engine import RunResult
 from moot.errors import StoreError
 from moot.store.postgres import open_postgres
-from moot.store.sql_store import SqlStore
 from moot.store.store import Store
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
@@ -27,7 +26,7 @@ Session = Any
 
 
 @pytest.fixture
-async def store(postgres_url: str) -> AsyncIterator[SqlStore]:
+async def store(postgres_url: str) -> AsyncIterator[Store]:
     store = await open_postgres(postgres_url)
     yield store
     await store.close()
@@ -76,7 +75,7 @@ SCENES: dict[str, Scene] = {
 
 
 @pytest.mark.parametrize("name", SCENES)
-async def test_a_debate_whose_job_cannot_be_put_is_unchanged(store: SqlStore, session: Session, name: str) -> None:
+async def test_a_debate_whose_job_cannot_be_put_is_unchanged(store: Store, session: Session, name: str) -> None:
     before, change = SCENES[name]
     await before(store)
     rows = [await session.fetch(f"SELECT * FROM {table}") for table in ("debates", "said", "moot_pgqueuer")]
@@ -91,14 +90,14 @@ async def test_a_debate_whose_job_cannot_be_put_is_unchanged(store: SqlStore, se
     assert await session.fetch("SELECT * FROM debates") != rows[0]
 
 
-async def test_a_debate_is_not_created_queued_without_its_job(store: SqlStore, session: Session) -> None:
+async def test_a_debate_is_not_created_queued_without_its_job(store: Store, session: Session) -> None:
     await session.execute(REFUSE)
     with pytest.raises(StoreError, match="no jobs today"):
         await store.create(replace(NEW, status=Status.QUEUED))
     assert await store.list(limit=9) == ()
 
 
-async def test_each_time_a_debate_is_queued_there_is_one_job(store: SqlStore, session: Session) -> None:
+async def test_each_time_a_debate_is_queued_there_is_one_job(store: Store, session: Session) -> None:
     await store.create(replace(NEW, status=Status.QUEUED))
     for _ in range(3):
         await store.enqueue("DEB-1")
@@ -109,7 +108,7 @@ async def test_each_time_a_debate_is_queued_there_is_one_job(store: SqlStore, se
     assert await jobs(session) == [("run", "DEB-1", 0, 0), ("run", "DEB-1", 0, 60)]
 
 
-async def test_what_only_waits_stops_finishes_or_fails_has_no_job(store: SqlStore, session: Session) -> None:
+async def test_what_only_waits_stops_finishes_or_fails_has_no_job(store: Store, session: Session) -> None:
     for number, status in enumerate((Status.WAITING, Status.STOPPED, Status.FINISHED, Status.FAILED)):
         await store.create(replace(NEW, id=f"DEB-{number}"))
         await store.take(f"DEB-{number}", "ann", 30)
@@ -119,21 +118,21 @@ async def test_what_only_waits_stops_finishes_or_fails_has_no_job(store: SqlStor
     assert await jobs(session) == []
 
 
-async def test_a_person_who_may_be_late_has_a_job_that_says_which_run_asks(store: SqlStore, session: Session) -> None:
+async def test_a_person_who_may_be_late_has_a_job_that_says_which_run_asks(store: Store, session: Session) -> None:
     await running(store)
     await store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=1800.0))
     assert await jobs(session) == [("pause", "DEB-1", 0, 1800)]
     assert await session.fetchval("SELECT payload FROM moot_pgqueuer") == b"DEB-1 1"
 
 
-async def test_an_answer_that_is_there_needs_no_timer(store: SqlStore, session: Session) -> None:
+async def test_an_answer_that_is_there_needs_no_timer(store: Store, session: Session) -> None:
     await running(store)
     await store.say("DEB-1", HumanReply("continue", "", 1))
     await store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=1800.0))
     assert await jobs(session) == [("run", "DEB-1", 0, 0)]
 
 
-async def test_what_somebody_watches_is_urgent_from_then_on(store: SqlStore, session: Session) -> None:
+async def test_what_somebody_watches_is_urgent_from_then_on(store: Store, session: Session) -> None:
     await store.create(replace(NEW, status=Status.QUEUED))
     await store.watch("DEB-1")
     assert await jobs(session) == [("run", "DEB-1", 10, 0)]
@@ -152,7 +151,7 @@ async def test_what_somebody_watches_is_urgent_from_then_on(store: SqlStore, ses
 
 @pytest.mark.parametrize("stopping", [False, True])
 async def test_what_a_dead_run_has_left_is_looked_after_when_it_is_restored(
-    store: SqlStore, session: Session, stopping: bool
+    store: Store, session: Session, stopping: bool
 ) -> None:
     await store.create(replace(NEW, status=Status.QUEUED))
     await store.take("DEB-1", "ann", 0.05)
@@ -166,13 +165,13 @@ async def test_what_a_dead_run_has_left_is_looked_after_when_it_is_restored(
     assert await jobs(session) == [("run", "DEB-1", 0, 0)]
 
 
-async def test_who_answers_is_there_to_see_what_comes_of_it(store: SqlStore, session: Session) -> None:
+async def test_who_answers_is_there_to_see_what_comes_of_it(store: Store, session: Session) -> None:
     await waiting(store)
     await store.say("DEB-1", HumanReply("continue", "", 1))
     assert await jobs(session) == [("run", "DEB-1", 10, 0)]
 
 
-async def test_a_watcher_does_not_hurry_a_retry(store: SqlStore, session: Session) -> None:
+async def test_a_watcher_does_not_hurry_a_retry(store: Store, session: Session) -> None:
     await running(store)
     await store.end("DEB-1", 1, RunResult(Status.QUEUED, due_in=60.0))
     await store.watch("DEB-1")

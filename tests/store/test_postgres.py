@@ -11,17 +11,16 @@ import pytest
 
 from moot.core.debate import Record, Turn
 from moot.errors import StoreError
-from moot.store.operations import append
 from moot.store.postgres import open_postgres
-from moot.store.sql import queries
-from moot.store.sql_store import SqlStore
+from moot.store.sql import queries, turn_parameters
+from moot.store.store import Store
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Why?", settings={}, seats={}, created_at=0.0)
 TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
 
 
 @pytest.fixture
-async def store(postgres_url: str) -> AsyncIterator[SqlStore]:
+async def store(postgres_url: str) -> AsyncIterator[Store]:
     store = await open_postgres(postgres_url)
     yield store
     await store.close()
@@ -58,7 +57,7 @@ async def test_a_database_that_does_not_exist_is_named(postgres_url: str) -> Non
 
 
 async def test_a_lost_connection_is_told_and_replaced(
-    store: SqlStore, session: asyncpg.Connection[asyncpg.Record]
+    store: Store, session: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     created = await store.create(NEW)
     others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
@@ -75,13 +74,13 @@ async def test_a_lost_connection_is_told_and_replaced(
 
 
 async def test_no_run_begins_while_a_turn_of_the_run_before_is_being_stored(
-    store: SqlStore, session: asyncpg.Connection[asyncpg.Record]
+    store: Store, session: asyncpg.Connection[asyncpg.Record]
 ) -> None:
     await store.create(NEW)
     await store.take("DEB-1", "ann", -1)
-    query, statement = queries("postgres")["insert_turn"], next(append("DEB-1", TURN))
+    query = queries("postgres")["insert_turn"]
     async with session.transaction():
-        await session.execute(query.sql, *query.arguments(statement.parameters))
+        await session.execute(query.sql, *query.arguments(turn_parameters("DEB-1", TURN)))
         taking = asyncio.ensure_future(store.take("DEB-1", "bob", 30))
         while not await session.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
             assert not taking.done()
@@ -90,7 +89,7 @@ async def test_no_run_begins_while_a_turn_of_the_run_before_is_being_stored(
 
 
 @pytest.mark.parametrize("sql", ["UPDATE turns SET content = ''", "DELETE FROM turns", "TRUNCATE turns"])
-async def test_turns_cannot_be_changed(store: SqlStore, session: asyncpg.Connection[asyncpg.Record], sql: str) -> None:
+async def test_turns_cannot_be_changed(store: Store, session: asyncpg.Connection[asyncpg.Record], sql: str) -> None:
     await store.create(NEW)
     await store.take("DEB-1", "ann", 30)
     await store.append("DEB-1", TURN)

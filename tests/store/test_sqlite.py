@@ -16,8 +16,8 @@ import pytest
 from moot.core.debate import Record, Turn
 from moot.core.engine import Control
 from moot.errors import Busy, Fenced, StoreError
-from moot.store.sql_store import SqlStore
 from moot.store.sqlite import open_sqlite
+from moot.store.store import Store
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Why?", settings={}, seats={}, created_at=0.0)
 TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqlStore]:
+async def store(path: Path) -> AsyncIterator[Store]:
     """A store with one running debate."""
     store = await open_sqlite(path)
     await store.create(NEW)
@@ -72,7 +72,7 @@ def tell(process: subprocess.Popen[str]) -> None:
 # The writer
 
 
-async def test_what_waits_is_committed_together(store: SqlStore, path: Path) -> None:
+async def test_what_waits_is_committed_together(store: Store, path: Path) -> None:
     before = commits(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -83,7 +83,7 @@ async def test_what_waits_is_committed_together(store: SqlStore, path: Path) -> 
     assert commits(path) - before <= 2
 
 
-async def test_one_failing_write_does_not_disturb_the_others_of_its_batch(store: SqlStore, path: Path) -> None:
+async def test_one_failing_write_does_not_disturb_the_others_of_its_batch(store: Store, path: Path) -> None:
     unreadable = replace(TURN, position=100, data={"more than 64 bits": 2**70})
     surrogate = replace(TURN, position=101, content="\ud800")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -99,7 +99,7 @@ async def test_one_failing_write_does_not_disturb_the_others_of_its_batch(store:
     assert (await store.load("DEB-1")).turns == tuple(turns(6))
 
 
-async def test_a_cancelled_caller_leaves_the_writer_at_work(store: SqlStore) -> None:
+async def test_a_cancelled_caller_leaves_the_writer_at_work(store: Store) -> None:
     (first,) = await submitted(store.append("DEB-1", turns(1)[0]))
     first.cancel()
 
@@ -119,7 +119,7 @@ def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
 
 
 def test_a_caller_whose_loop_is_gone_does_not_disturb_the_writer(path: Path) -> None:
-    async def hand_over(store: SqlStore) -> None:
+    async def hand_over(store: Store) -> None:
         await submitted(store.append("DEB-1", TURN))
 
     store = asyncio.run(open_sqlite(path))
@@ -152,7 +152,7 @@ async def test_close_stores_what_was_handed_over_and_lets_go_of_the_file(path: P
 
 
 @pytest.mark.parametrize("sql", ["UPDATE turns SET content = ''", "DELETE FROM turns"])
-async def test_turns_cannot_be_changed(store: SqlStore, path: Path, sql: str) -> None:
+async def test_turns_cannot_be_changed(store: Store, path: Path, sql: str) -> None:
     await store.append("DEB-1", TURN)
 
     with (
@@ -195,7 +195,7 @@ connection.close()
 
 
 async def test_a_lock_held_by_another_process_loses_nothing_and_blocks_no_reader(
-    store: SqlStore, path: Path, start: Start
+    store: Store, path: Path, start: Start
 ) -> None:
     other = start(HOLD_THE_LOCK, path)
     assert read_line(other) == "locked"

@@ -17,13 +17,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from moot.core.debate import Status
 from moot.core.notices import EVENTS, Notice
 from moot.errors import StoreError
 from moot.settings import Webhook
-from moot.store.store import Deliveries
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -147,6 +146,13 @@ def next_delay(attempts: int, tried: Attempt, spread: float = 0.0) -> float | No
 
 
 # The courier
+
+
+class Deliveries(Protocol):
+    """Where notices are kept; all by the database's clock."""
+
+    async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]: ...
+    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None: ...
 
 
 class WebhookSender:

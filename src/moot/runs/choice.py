@@ -18,7 +18,7 @@ def shared_server(runner: Runner) -> Server | None:
         return None
     from moot.store.postgres import Server
 
-    server = getattr(runner.store, "database", None)
+    server = runner.store.database
     return server if isinstance(server, Server) else None
 
 

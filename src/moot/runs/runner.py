@@ -21,7 +21,7 @@ from moot.formats import find
 from moot.runs.process import is_dead, this_process
 from moot.runs.retries import TAKEN_OVER, Retries, attempts, first_missing
 from moot.settings import AppSettings
-from moot.store.retrying import Patient
+from moot.store.retrying import RetryingStore
 from moot.store.store import Store
 from moot.telemetry.telemetry import Telemetry
 
@@ -81,7 +81,7 @@ class Runner:
         retry_in: RetryIn = _never,
     ) -> RunResult:
         """Play a debate that is taken, for as long as its lease can be prolonged."""
-        record, store = stored.record, Patient(self.store)
+        record, store = stored.record, RetryingStore(self.store)
         try:
             format = find(self.formats, record.format)
         except NotFound as error:

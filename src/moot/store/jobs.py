@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from moot.store.operations import Job, run_of
+from moot.store.database import Job, run_of
 
 if TYPE_CHECKING:
     from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment, QueryQueueBuilder, QuerySchedulerBuilder

@@ -6,17 +6,19 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
+import orjson
 
 from moot.core.debate import Status
 from moot.errors import StoreAway, StoreError
 from moot.store import jobs
-from moot.store.operations import AlreadyThere, Job, Operation
+from moot.store.database import PARTS, Job, Operation, Request, Row, Statement, Whole
 from moot.store.sql import migrations, queries
-from moot.store.sql_store import SqlStore
+from moot.store.store import Store
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -50,7 +52,7 @@ AWAY = (
 """What may be over in a moment."""
 
 
-async def open_postgres(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> SqlStore:
+async def open_postgres(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:
     """Connect to a database and bring its schema up to date. Raises StoreError, SchemaTooNew."""
     place = _place(url)
     with clear_errors(place):
@@ -61,7 +63,7 @@ async def open_postgres(url: str, hooks: Mapping[Status, Sequence[str]] | None =
         except BaseException:
             pool.terminate()
             raise
-    return SqlStore(Server(url, pool, place), hooks or {})
+    return Store(Server(url, pool, place), hooks)
 
 
 class Server:
@@ -92,42 +94,53 @@ class Server:
         """Finish what was begun, then disconnect."""
         await self.pool.close()
 
-    async def write(self, operation: Operation[T], *, atomic: bool = False) -> T:
+    async def write(self, operation: Operation[T]) -> T:
+        first = next(operation)
         with self.asked():
             async with self.pool.acquire() as connection:
-                if not atomic:
-                    return await _run(connection, operation)
+                if isinstance(first, Statement) and first.alone:
+                    return await _run(connection, operation, first)
                 async with connection.transaction():
-                    return await _run(connection, operation)
+                    return await _run(connection, operation, first)
 
     async def read(self, operation: Operation[T]) -> T:
+        """Each read is one statement, and so sees one moment without a transaction."""
+        first = next(operation)
         with self.asked():
-            async with (
-                self.pool.acquire() as connection,
-                connection.transaction(isolation="repeatable_read", readonly=True),
-            ):
-                return await _run(connection, operation)
+            async with self.pool.acquire() as connection:
+                return await _run(connection, operation, first)
 
 
-async def _run(connection: Connection, operation: Operation[T]) -> T:
-    known = queries("postgres")
+async def _run(connection: Connection, operation: Operation[T], request: Request) -> T:
     try:
-        statement = next(operation)
         while True:
-            if isinstance(statement, Job):
-                await jobs.put(connection, statement)
-                statement = operation.send(())
-                continue
-            query = known[statement.query]
-            try:
-                rows = await connection.fetch(query.sql, *query.arguments(statement.parameters))
-            except asyncpg.UniqueViolationError:
-                statement = operation.throw(AlreadyThere())
-            else:
-                statement = operation.send(rows)
+            request = operation.send(await _rows(connection, request))
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+async def _rows(connection: Connection, request: Request) -> Sequence[Row]:
+    match request:
+        case Statement(query, parameters):
+            known = queries("postgres")[query]
+            return await connection.fetch(known.sql, *known.arguments(parameters))
+        case Whole(debate_id):
+            (row,) = await connection.fetch(_whole(), debate_id)
+            return [{part: orjson.loads(rows) if rows else () for part, rows in row.items()}]
+        case Job():
+            await jobs.put(connection, request)
+            return ()
+
+
+@cache
+def _whole() -> str:
+    """All parts of a debate in one statement, whose only parameter is the debate's id."""
+    columns = (
+        f"(SELECT json_agg(part) FROM ({queries('postgres')[query].sql.rstrip(';')}) AS part) AS {part}"  # noqa: S608 (our own statements)
+        for part, query in PARTS.items()
+    )
+    return f"SELECT {', '.join(columns)}"
 
 
 async def _connect(url: str) -> Pool:

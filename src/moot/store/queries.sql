@@ -3,7 +3,7 @@
 -- A debate has ended when it is stopped, finished or failed.
 
 -- name: insert_debate
--- Nothing is inserted when a debate was made under the same key before.
+-- Nothing is inserted when a debate was made under the same key or id before.
 INSERT INTO debates (
     id, format, format_version, topic, search_text, settings, seats, created_at, status, idempotency_key, waiting_since,
     watched, origin_debate, origin_position
@@ -13,7 +13,7 @@ VALUES (
     CASE WHEN :status = 'queued' THEN moot_now() END, :watched,
     :origin_debate, :origin_position
 )
-ON CONFLICT (idempotency_key) DO NOTHING
+ON CONFLICT DO NOTHING
 RETURNING *;
 
 -- name: find_by_key
@@ -53,7 +53,7 @@ SELECT * FROM turns WHERE debate_id = :debate_id ORDER BY position;
 SELECT * FROM failures WHERE debate_id = :debate_id ORDER BY at, id;
 
 -- name: insert_turn
--- Only under the current run of a debate that has not ended. FOR SHARE holds the debate's row, so that no
+-- Only under the current run of a debate that has not ended, where no turn is yet. FOR SHARE holds the debate's row, so that no
 -- other run can begin between the look at the run number and the commit of the turn.
 INSERT INTO turns (
     debate_id, position, seat, kind, round, content, data, usage, model, marks, started_at, finished_at, run, event_id
@@ -64,6 +64,7 @@ SELECT
 FROM debates
 WHERE debates.id = :debate_id AND debates.run = :run AND debates.status NOT IN ('stopped', 'finished', 'failed')
 /*postgres FOR SHARE */
+ON CONFLICT DO NOTHING
 RETURNING
     (SELECT debates.status = 'stopping' FROM debates WHERE debates.id = turns.debate_id) AS stopping,
     (SELECT debates.concluding FROM debates WHERE debates.id = turns.debate_id) AS concluding,
@@ -183,6 +184,7 @@ INSERT INTO said (debate_id, position, action, text, at)
 SELECT debates.id, :position, :action, :text, moot_now()
 FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
 /*postgres FOR UPDATE */
+ON CONFLICT DO NOTHING
 RETURNING *;
 
 -- name: list_said
@@ -201,6 +203,7 @@ SELECT * FROM ratings WHERE debate_id = :debate_id ORDER BY id DESC LIMIT 1;
 INSERT INTO workflows (debate_id, id, title, body, created_at)
 SELECT debates.id, :id, :title, :body, moot_now()
 FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
+ON CONFLICT DO NOTHING
 RETURNING *;
 
 -- name: find_workflow

@@ -18,7 +18,7 @@ AGAIN_SECONDS = 1.0
 T = TypeVar("T")
 
 
-class Patient:
+class RetryingStore:
     """Tries everything again until the database answers; each write is done once, however often it was tried."""
 
     def __init__(self, store: TurnStore) -> None:

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import orjson
 
-from moot.core.debate import (
-    Failure,
-    HumanReply,
-    JsonObject,
-    Origin,
-    Rating,
-    Record,
-    SeatSettings,
-    Status,
-    Turn,
-    Usage,
-    Workflow,
-)
+from moot.core.debate import Failure, Origin, Rating, Record, SeatSettings, Status, Turn, Usage, Workflow
 from moot.core.notices import Notice
+from moot.core.stored import StoredDebate
 from moot.errors import SchemaTooNew
+from moot.store.database import Parameter, Parameters, Row
 
 Dialect: TypeAlias = Literal["sqlite", "postgres"]
-Parameter: TypeAlias = str | int | float | None
-Parameters: TypeAlias = Mapping[str, Parameter]
+T = TypeVar("T")
 
 FOLDER = Path(__file__).parent
 
@@ -47,10 +36,6 @@ class Query(NamedTuple):
 class Migration(NamedTuple):
     version: int
     sql: str
-
-
-class Row(Protocol):
-    def __getitem__(self, column: str, /) -> Any: ...
 
 
 @cache
@@ -93,7 +78,15 @@ def _for_dialect(sql: str, dialect: Dialect) -> str:
     return re.sub(rf"/\*{dialect}\b(.*?)\*/", r"\1", sql, flags=re.DOTALL)
 
 
-def debate_parameters(record: Record) -> Parameters:
+# Rows
+
+
+def parameters_of(stored: object, /, **others: Parameter) -> dict[str, Parameter]:
+    """The fields of a dataclass, but for those that are stored in another way."""
+    return {field.name: getattr(stored, field.name) for field in fields(stored)} | others  # type: ignore[arg-type]
+
+
+def debate_parameters(record: Record) -> dict[str, Parameter]:
     """What a new debate is stored with; a run sets the rest."""
     return {
         "id": record.id,
@@ -109,133 +102,69 @@ def debate_parameters(record: Record) -> Parameters:
     }
 
 
+def turn_parameters(debate_id: str, turn: Turn) -> dict[str, Parameter]:
+    data = None if turn.data is None else to_json(turn.data)
+    json = {"data": data, "usage": to_json(turn.usage), "marks": to_json(turn.marks)}
+    return parameters_of(turn, debate_id=debate_id, **json)
+
+
 def pattern(words: str) -> str:
     """What `LIKE … ESCAPE '!'` finds these words with, as they stand and in any case."""
     return "%" + re.sub("[!%_]", r"!\g<0>", words.casefold()) + "%"
 
 
-def turn_parameters(debate_id: str, turn: Turn) -> Parameters:
-    return {
-        "debate_id": debate_id,
-        "position": turn.position,
-        "seat": turn.seat,
-        "kind": turn.kind,
-        "round": turn.round,
-        "content": turn.content,
-        "data": None if turn.data is None else to_json(turn.data),
-        "usage": to_json(turn.usage),
-        "model": turn.model,
-        "marks": to_json(turn.marks),
-        "started_at": turn.started_at,
-        "finished_at": turn.finished_at,
-        "run": turn.run,
-        "event_id": turn.event_id,
+def read(kind: Callable[..., T], row: Row, /, **others: object) -> T:
+    """A dataclass of a row's columns, but for those fields that are stored in another way."""
+    values = {name: convert(row[name]) for name, convert in _columns(kind) if name not in others}
+    return kind(**values, **others)
+
+
+@cache
+def _columns(kind: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    # SQLite has no booleans, and JSON no floats that are whole.
+    converts = {
+        "bool": bool,
+        "float": float,
+        "float | None": lambda value: None if value is None else float(value),
     }
-
-
-def failure_parameters(debate_id: str, failure: Failure) -> Parameters:
-    return {"debate_id": debate_id, **asdict(failure)}
+    return tuple((field.name, converts.get(str(field.type), lambda value: value)) for field in fields(kind))
 
 
 def record_from(row: Row) -> Record:
-    return Record(
-        id=row["id"],
-        format=row["format"],
-        format_version=row["format_version"],
-        topic=row["topic"],
+    seats = {seat: SeatSettings(**chosen) for seat, chosen in orjson.loads(row["seats"]).items()}
+    origin = None if row["origin_debate"] is None else Origin(row["origin_debate"], row["origin_position"])
+    return read(
+        Record,
+        row,
         settings=orjson.loads(row["settings"]),
-        seats={seat: SeatSettings(**chosen) for seat, chosen in orjson.loads(row["seats"]).items()},
-        created_at=row["created_at"],
+        seats=seats,
         status=Status(row["status"]),
-        stop_reason=row["stop_reason"],
-        error=row["error"],
         outcome=_object(row["outcome"]),
-        finished_at=row["finished_at"],
-        run=row["run"],
-        owner=row["owner"],
-        lease_until=row["lease_until"],
-        concluding=bool(row["concluding"]),
-        tries_from=row["tries_from"],
-        origin=_origin(row),
+        origin=origin,
     )
-
-
-def _origin(row: Row) -> Origin | None:
-    return None if row["origin_debate"] is None else Origin(row["origin_debate"], row["origin_position"])
 
 
 def turn_from(row: Row) -> Turn:
-    return Turn(
-        position=row["position"],
-        seat=row["seat"],
-        kind=row["kind"],
-        round=row["round"],
-        content=row["content"],
-        data=_object(row["data"]),
-        usage=Usage(**orjson.loads(row["usage"])),
-        model=row["model"],
-        marks=tuple(orjson.loads(row["marks"])),
-        started_at=row["started_at"],
-        finished_at=row["finished_at"],
-        run=row["run"],
-        event_id=row["event_id"],
+    usage, marks = Usage(**orjson.loads(row["usage"])), tuple(orjson.loads(row["marks"]))
+    return read(Turn, row, data=_object(row["data"]), usage=usage, marks=marks)
+
+
+def stored_from(record: Record, whole: Row) -> StoredDebate:
+    ratings = [read(Rating, row) for row in whole["ratings"]]
+    workflows = [read(Workflow, row) for row in whole["workflows"]]
+    return StoredDebate(
+        record,
+        tuple(map(turn_from, whole["turns"])),
+        tuple(read(Failure, row) for row in whole["failures"]),
+        ratings[0] if ratings else None,
+        workflows[0] if workflows else None,
+        tuple(read(Notice, row) for row in whole["deliveries"]),
     )
-
-
-def failure_from(row: Row) -> Failure:
-    return Failure(
-        position=row["position"],
-        seat=row["seat"],
-        kind=row["kind"],
-        round=row["round"],
-        partial=row["partial"],
-        code=row["code"],
-        message=row["message"],
-        at=row["at"],
-        run=row["run"],
-    )
-
-
-def said_from(row: Row) -> HumanReply:
-    return HumanReply(row["action"], row["text"], row["position"], row["at"])
-
-
-def rating_from(row: Row) -> Rating:
-    return Rating(row["stars"], row["comment"], row["at"])
-
-
-def workflow_from(row: Row) -> Workflow:
-    return Workflow(
-        id=row["id"],
-        title=row["title"],
-        body=row["body"],
-        created_at=row["created_at"],
-        delivered=bool(row["delivered"]),
-        attempts=row["attempts"],
-        result=row["result"],
-    )
-
-
-def notice_parameters(notice: Notice) -> Parameters:
-    """What a new notice is stored with; attempts set the rest."""
-    return {
-        "id": notice.id,
-        "debate_id": notice.debate_id,
-        "run": notice.run,
-        "event": notice.event,
-        "hook": notice.hook,
-        "payload": notice.payload,
-        "next_at": notice.next_at,
-    }
-
-
-def notice_from(row: Row) -> Notice:
-    return Notice(**{field.name: row[field.name] for field in fields(Notice)})
 
 
 def to_json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def _object(text: str | None) -> JsonObject | None:
+def _object(text: str | None) -> Any:
     return None if text is None else orjson.loads(text)

@@ -8,26 +8,27 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+import weakref
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from moot.core.debate import Status
 from moot.errors import StoreError
-from moot.store.operations import AlreadyThere, Job, Operation
+from moot.store.database import PARTS, Job, Operation, Request, Row, Statement, Whole, ask
 from moot.store.sql import migrations, queries
-from moot.store.sql_store import SqlStore
+from moot.store.store import Store
 
 T = TypeVar("T")
 
 BUSY_SECONDS = 60
 READERS = 2
-TAKEN = ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE")
 ADVICE = {
     "SQLITE_FULL": "the disk is full; free some space, then resume the debate",
     "SQLITE_IOERR": "the disk is full or failing; check it, then resume the debate",
@@ -39,9 +40,9 @@ ADVICE = {
 }
 
 
-async def open_sqlite(path: Path, hooks: Mapping[Status, Sequence[str]] | None = None) -> SqlStore:
+async def open_sqlite(path: Path, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:
     """Open the file, making it and its folder when they are missing. Raises StoreError, SchemaTooNew."""
-    return SqlStore(_File(path, await asyncio.to_thread(_open, path)), hooks or {})
+    return Store(_File(path, await asyncio.to_thread(_open, path)), hooks)
 
 
 class _File:
@@ -58,8 +59,7 @@ class _File:
             self._closed = True
             await asyncio.to_thread(self._close)
 
-    async def write(self, operation: Operation[T], *, atomic: bool = False) -> T:
-        """Atomic or not, what the writer takes together is committed together."""
+    async def write(self, operation: Operation[T]) -> T:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -71,12 +71,9 @@ class _File:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, operation)
 
     def _read_now(self, operation: Operation[T]) -> T:
-        try:
-            with self._reader() as connection:
-                connection.execute("BEGIN")  # one snapshot for all statements of the operation
-                return _run(connection, operation)
-        except sqlite3.Error as error:
-            raise _store_error(self._path, error) from error
+        with _clear_errors(self._path), self._reader() as connection:
+            connection.execute("BEGIN")  # one snapshot for all statements of the operation
+            return _run(connection, operation)
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
@@ -99,6 +96,35 @@ class _File:
         for connection in self._idle:
             connection.close()
         self._writer.close()
+
+
+class Memory:
+    """A database that is gone with whoever holds it. It answers at once, in the caller's thread."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self.connection = _connect(":memory:", now)
+        self._lock = Lock()
+        _template().backup(self.connection)
+        weakref.finalize(self, self.connection.close)
+
+    async def write(self, operation: Operation[T]) -> T:
+        with self._lock, _clear_errors("the database in memory"), _transaction(self.connection):
+            return _run(self.connection, operation)
+
+    async def read(self, operation: Operation[T]) -> T:
+        with self._lock, _clear_errors("the database in memory"):
+            return _run(self.connection, operation)
+
+    async def close(self) -> None:
+        """Nothing: what was stored can be read for as long as anyone holds it."""
+
+
+@cache
+def _template() -> sqlite3.Connection:
+    """An empty database, migrated once for all that are in memory."""
+    connection = _connect(":memory:")
+    _migrate(connection)
+    return connection
 
 
 class _Write(NamedTuple):
@@ -145,7 +171,8 @@ class _Writer:
 
     def _attempt(self, job: _Write) -> object:
         try:
-            return _run(self._connection, job.operation)
+            with _savepoint(self._connection):
+                return _run(self._connection, job.operation)
         except sqlite3.Error as error:
             if not self._connection.in_transaction:
                 raise  # SQLite has undone the whole batch (disk full, I/O error), not this statement alone
@@ -175,51 +202,46 @@ def _resolve(answers: Sequence[tuple[asyncio.Future[Any], object]]) -> None:
 
 
 def _run(connection: sqlite3.Connection, operation: Operation[T]) -> T:
-    known = queries("sqlite")
     try:
-        statement = next(operation)
+        request = next(operation)
         while True:
-            if isinstance(statement, Job):  # who works on this database sees the debates' statuses
-                statement = operation.send(())
-                continue
-            try:
-                rows = connection.execute(known[statement.query].sql, statement.parameters).fetchall()
-            except sqlite3.IntegrityError as error:
-                if error.sqlite_errorname not in TAKEN:
-                    raise
-                statement = operation.throw(AlreadyThere())
-            else:
-                statement = operation.send(rows)
+            request = operation.send(_rows(connection, request))
     except StopIteration as end:
         result: T = end.value
         return result
 
 
+def _rows(connection: sqlite3.Connection, request: Request) -> Sequence[Row]:
+    match request:
+        case Statement(query, parameters):
+            return connection.execute(queries("sqlite")[query].sql, parameters).fetchall()
+        case Whole(debate_id):
+            return [{part: _rows(connection, ask(query, debate_id=debate_id)) for part, query in PARTS.items()}]
+        case Job():
+            return ()  # who works on this database sees the debates' statuses
+
+
 def _open(path: Path) -> sqlite3.Connection:
     """The writer's connection, to a database that is up to date."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _clear_errors(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path}: {error}; choose another path for the database") from error
         connection = _connect(path)
-    except OSError as error:
-        raise StoreError(f"{path}: {error}; choose another path for the database") from error
-    except sqlite3.Error as error:
-        raise _store_error(path, error) from error
-    try:
-        _migrate(connection)
-        connection.execute("PRAGMA synchronous = FULL")
-    except sqlite3.Error as error:
-        connection.close()
-        raise _store_error(path, error) from error
-    except StoreError:
-        connection.close()
-        raise
-    return connection
+        try:
+            _migrate(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path | str, now: Callable[[], float] = time.time) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
-    connection.create_function("moot_now", 0, time.time)
+    connection.create_function("moot_now", 0, now)
     return connection
 
 
@@ -276,7 +298,30 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
+@contextmanager
+def _savepoint(connection: sqlite3.Connection) -> Iterator[None]:
+    """One operation of those that are committed together: when it fails, nothing of it is stored."""
+    connection.execute("SAVEPOINT operation")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO operation")
+        raise
+    finally:
+        if connection.in_transaction:
+            connection.execute("RELEASE operation")
+
+
+@contextmanager
+def _clear_errors(path: Path | str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _store_error(path, error) from error
+
+
+def _store_error(path: Path | str, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "")
     advice = next((advice for known, advice in ADVICE.items() if name.startswith(known)), "run `moot doctor`")
     return StoreError(f"{path}: {error}; {advice}")

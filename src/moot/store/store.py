@@ -1,26 +1,44 @@
-"""The port to the database: what the app needs of a store beyond what the engine needs."""
+"""The store: what each call means, written once for all databases.
+
+A call is a generator that yields statements and receives their rows; a database runs it as one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from moot.core.debate import HumanReply, Rating, Record, Status, Turn, Workflow
-from moot.core.engine import TurnStore
-from moot.core.notices import Notice
+from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Workflow
+from moot.core.engine import Control, RunResult
+from moot.core.notices import Notice, notices
 from moot.core.stored import StoredDebate
-
-
-class Deliveries(Protocol):
-    """Where notices are kept; all by the database's clock."""
-
-    async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]:
-        """Take what is due for these webhooks: nobody else gets it for so many seconds, and `attempts` is raised."""
-        ...
-
-    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
-        """Note what this attempt came to; nothing when another has been made since."""
-        ...
+from moot.errors import StoreError
+from moot.store.database import (
+    Database,
+    Job,
+    Operation,
+    Parameters,
+    Row,
+    Statement,
+    Whole,
+    alone,
+    ask,
+    reading,
+    run_of,
+    writing,
+)
+from moot.store.refusals import answered, cannot_delete, cannot_enqueue, cannot_take, fenced, no_workflow, not_found
+from moot.store.sql import (
+    debate_parameters,
+    parameters_of,
+    pattern,
+    read,
+    record_from,
+    stored_from,
+    to_json,
+    turn_parameters,
+)
 
 
 class Cursor(NamedTuple):
@@ -56,28 +74,56 @@ class Worker(NamedTuple):
     seen_at: float = 0.0
 
 
-class Store(TurnStore, Deliveries, Protocol):
-    """Every write is durable when it returns. All times are the database's clock, in seconds since 1970.
+class Store:
+    """Every write is atomic, and durable when it returns. All times are the database's clock, in seconds since 1970.
 
-    A deleted debate is not found by anything but `restore`.
+    A deleted debate is not found by anything but `restore`. `hooks` are the webhooks that are told when a run ends in
+    a status.
     """
 
-    async def create(
+    def __init__(self, database: Database, hooks: Mapping[Status, Sequence[str]] | None = None) -> None:
+        self.database = database
+        self._hooks = hooks or {}
+
+    async def close(self) -> None:
+        """Finish what was begun, then let go of the database."""
+        await self.database.close()
+
+    # Debates
+
+    @writing
+    def create(
         self, record: Record, key: str | None = None, *, watched: bool = False, turns: Sequence[Turn] = ()
-    ) -> Record:
+    ) -> Operation[Record]:
         """Store a new debate; its `created_at` becomes the database's time.
 
         When one was created under the same key before, nothing is stored and that one is returned. What somebody
         watches goes first when it is queued. `turns` are those of its origin that it begins with: they become turns
         of run 0, before any run of its own, with event ids in the order of their positions.
         """
-        ...
+        rows = yield ask("insert_debate", **debate_parameters(record), idempotency_key=key, watched=watched)
+        if not rows:
+            rows = yield ask("find_by_key", idempotency_key=key)
+            if not rows:
+                raise StoreError(f"there is already a debate {record.id}; create it under another id")
+            return record_from(rows[0])
+        for turn in turns:
+            copy = replace(turn, run=0, event_id=turn.position + 1)
+            yield ask("insert_turn", **turn_parameters(record.id, copy))
+        if record.status is Status.QUEUED:
+            yield run_of(rows[0])
+        return record_from(rows[0])
 
-    async def load(self, debate_id: str) -> StoredDebate:
+    @reading
+    def load(self, debate_id: str) -> Operation[StoredDebate]:
         """Raises NotFound."""
-        ...
+        (whole,) = yield Whole(debate_id)
+        if not whole["debate"]:
+            raise not_found(debate_id)
+        return stored_from(record_from(whole["debate"][0]), whole)
 
-    async def list(
+    @reading
+    def list(
         self,
         *,
         limit: int,
@@ -85,102 +131,262 @@ class Store(TurnStore, Deliveries, Protocol):
         format: str | None = None,
         words: str = "",
         after: Cursor | None = None,
-    ) -> tuple[Record, ...]:
+    ) -> Operation[tuple[Record, ...]]:
         """Newest first; `words` stand in the topic, in any case, and the page begins after the place."""
-        ...
+        rows = yield ask(
+            "list_debates",
+            limit=limit,
+            status=status and status.value,
+            format=format,
+            pattern=pattern(words) if words else None,
+            created_at=after.created_at if after else None,
+            id=after.id if after else None,
+        )
+        return tuple(map(record_from, rows))
 
-    async def unfinished(self) -> tuple[Unfinished, ...]:
+    @reading
+    def unfinished(self) -> Operation[tuple[Unfinished, ...]]:
         """What a process should look after, the longest waiting first."""
-        ...
+        rows = yield ask("list_unfinished")
+        return tuple(Unfinished(record_from(row), row["waiting_since"], row["now"]) for row in rows)
 
-    async def counts(self) -> dict[Status, int]:
+    @reading
+    def counts(self) -> Operation[dict[Status, int]]:
         """How many debates there are of each status."""
-        ...
+        rows = yield ask("count_debates")
+        return {Status(row["status"]): row["count"] for row in rows}
 
-    async def failure_counts(self) -> dict[str, int]:
+    @reading
+    def failure_counts(self) -> Operation[dict[str, int]]:
         """How many attempts have failed, by code."""
-        ...
+        rows = yield ask("count_failures")
+        return {row["code"]: row["count"] for row in rows}
 
-    async def running(self) -> tuple[Running, ...]:
+    @reading
+    def running(self) -> Operation[tuple[Running, ...]]:
         """All runs in progress, and those whose process has died."""
-        ...
+        rows = yield ask("list_running")
+        return tuple(Running(row["id"], row["run"], row["owner"]) for row in rows)
 
-    async def enqueue(self, debate_id: str, *, watched: bool = False) -> Record:
+    @writing
+    def enqueue(self, debate_id: str, *, watched: bool = False) -> Operation[Record]:
         """Set a debate `queued` that is created, stopped, failed, or waiting with its answer there.
 
         No change while it is queued or running. Raises WrongStatus, which says why, NotFound.
         """
-        ...
+        record = yield from _enqueued(debate_id, watched)
+        if record is None:
+            record = record_from((yield from _find(debate_id)))
+            if record.status not in (Status.QUEUED, Status.RUNNING):
+                raise cannot_enqueue(record)
+        return record
 
-    async def watch(self, debate_id: str) -> None:
+    @writing
+    def watch(self, debate_id: str) -> Operation[None]:
         """Note that somebody watches a debate: from now on it goes first when it is queued."""
-        ...
+        rows = yield ask("watch", debate_id=debate_id)
+        if rows and rows[0]["status"] == Status.QUEUED:
+            yield run_of(rows[0])
 
-    async def delete(self, debate_id: str) -> None:
+    @writing
+    def delete(self, debate_id: str) -> Operation[None]:
         """Hide a debate; no change when it is hidden. Raises WrongStatus while a run owns it, NotFound."""
-        ...
+        rows = yield alone("delete", debate_id=debate_id)
+        if not rows and not (yield ask("find_hidden", debate_id=debate_id)):
+            raise cannot_delete(record_from((yield from _find(debate_id))))
 
-    async def restore(self, debate_id: str) -> Record:
+    @writing
+    def restore(self, debate_id: str) -> Operation[Record]:
         """Undo `delete`; no change when the debate is not hidden. Raises NotFound."""
-        ...
+        rows = yield ask("restore", debate_id=debate_id)
+        if rows and rows[0]["status"] in (Status.QUEUED, Status.RUNNING, Status.STOPPING):
+            yield run_of(rows[0])  # while it was hidden there was no debate to run
+        return record_from(rows[0] if rows else (yield from _find(debate_id)))
 
-    async def take(
+    # Runs
+
+    @writing
+    def take(
         self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False
-    ) -> StoredDebate:
+    ) -> Operation[StoredDebate]:
         """Begin a run: raise the run number, own the debate, set it running.
 
         Raises Busy while another run's lease lasts, WrongStatus when the debate is finished, or neither queued nor
         left by a dead run though it should be, NotFound.
         """
-        ...
+        chosen = {"lease_seconds": lease_seconds, "only_queued": only_queued}
+        rows = yield ask("take", debate_id=debate_id, owner=owner, **chosen)
+        if not rows:
+            row = yield from _find(debate_id)
+            raise cannot_take(record_from(row), row["now"])
+        # From here on only this run can append, so its turns are read in a statement of their own.
+        (whole,) = yield Whole(debate_id)
+        return stored_from(record_from(rows[0]), whole)
 
-    async def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> None:
+    @writing
+    def append(self, debate_id: str, turn: Turn) -> Operation[Control]:
+        """Raises Fenced when another run has taken over, or another turn is there already."""
+        own = turn_parameters(debate_id, turn)
+        rows = yield alone("insert_turn", **own)
+        rows = rows or (yield ask("find_own_turn", **own))
+        if not rows:
+            raise fenced(debate_id, turn.run, (yield ask("find_debate", debate_id=debate_id)), turn.position)
+        return Control(bool(rows[0]["stopping"]), bool(rows[0]["concluding"]), rows[0]["remarks"])
+
+    @writing
+    def add_failure(self, debate_id: str, failure: Failure) -> Operation[None]:
+        rows = yield alone("insert_failure", **parameters_of(failure, debate_id=debate_id))
+        if not rows:
+            raise fenced(debate_id, failure.run, (yield ask("find_debate", debate_id=debate_id)))
+
+    @writing
+    def heartbeat(self, debate_id: str, run: int, lease_seconds: float) -> Operation[None]:
         """Prolong the lease. Raises Fenced when another run has taken over."""
-        ...
+        rows = yield alone("heartbeat", debate_id=debate_id, run=run, lease_seconds=lease_seconds)
+        if not rows:
+            raise fenced(debate_id, run, (yield ask("find_debate", debate_id=debate_id)))
 
-    async def release(self, debate_id: str, run: int) -> bool:
+    @writing
+    def end(self, debate_id: str, run: int, ending: RunResult) -> Operation[None]:
+        """End a run, with what webhooks are to be told of it. Raises Fenced when another run has taken over."""
+        hooks = self._hooks.get(ending.status, ())
+        parameters: Parameters = {
+            "debate_id": debate_id,
+            "run": run,
+            "status": ending.status.value,
+            "stop_reason": ending.stop_reason,
+            "outcome": None if ending.outcome is None else to_json(ending.outcome),
+            "error": ending.error,
+        }
+        goes_on = ending.status in (Status.QUEUED, Status.WAITING)
+        rows = yield Statement("end", parameters, alone=not goes_on and not hooks)
+        if not rows:
+            raise fenced(debate_id, run, (yield ask("find_debate", debate_id=debate_id)))
+        if ending.status is Status.QUEUED:
+            yield run_of(rows[0], ending.due_in or 0.0)
+        elif ending.status is Status.WAITING and (yield from _enqueued(debate_id)):
+            return  # the answer was there already
+        elif ending.status is Status.WAITING and ending.due_in is not None:
+            yield Job("pause", debate_id, f"pause {debate_id} {run}", False, ending.due_in)
+        at = rows[0]["finished_at"] or rows[0]["waiting_since"]
+        for notice in notices(record_from(rows[0]), at, hooks, ending.question):
+            yield ask("insert_delivery", **parameters_of(notice))
+
+    @writing
+    def release(self, debate_id: str, run: int) -> Operation[bool]:
         """Give up the lease of a run that is known to be dead; False when it is not the current one any more."""
-        ...
+        return bool((yield alone("release", debate_id=debate_id, run=run)))
 
-    async def ask_to_stop(self, debate_id: str) -> Record:
+    # People
+
+    @writing
+    def ask_to_stop(self, debate_id: str) -> Operation[Record]:
         """Set `stopping` while a run owns the debate, `stopped` otherwise; no change once it has ended."""
-        ...
+        return (yield from _changed("ask_to_stop", debate_id))
 
-    async def ask_to_conclude(self, debate_id: str) -> Record:
+    @writing
+    def ask_to_conclude(self, debate_id: str) -> Operation[Record]:
         """Note that the closing steps shall come next; no change once it is finished."""
-        ...
+        return (yield from _changed("ask_to_conclude", debate_id))
 
-    async def pause(self, debate_id: str) -> Record:
+    @writing
+    def pause(self, debate_id: str) -> Operation[Record]:
         """Stop a debate that has waited too long for a person; no change when it does not wait."""
-        ...
+        return (yield from _changed("pause", debate_id))
 
-    async def say(self, debate_id: str, said: HumanReply) -> HumanReply:
+    @writing
+    def say(self, debate_id: str, said: HumanReply) -> Operation[HumanReply]:
         """Keep a person's words; a debate that waits for them is queued at once.
 
         Raises WrongStatus when the step they answer has an answer already.
         """
-        ...
+        rows = yield ask("insert_said", **parameters_of(said, debate_id=debate_id))
+        if not rows:
+            yield from _find(debate_id)
+            raise answered(debate_id)
+        if said.position is not None:
+            yield from _enqueued(debate_id, watched=True)
+        return read(HumanReply, rows[0])
 
-    async def rate(self, debate_id: str, rating: Rating) -> Rating:
+    @reading
+    def said(self, debate_id: str) -> Operation[tuple[HumanReply, ...]]:
+        rows = yield ask("list_said", debate_id=debate_id)
+        return tuple(read(HumanReply, row) for row in rows)
+
+    @writing
+    def rate(self, debate_id: str, rating: Rating) -> Operation[Rating]:
         """The latest rating counts."""
-        ...
+        rows = yield alone("insert_rating", **parameters_of(rating, debate_id=debate_id))
+        if not rows:
+            raise not_found(debate_id)
+        return read(Rating, rows[0])
 
-    async def add_workflow(self, debate_id: str, workflow: Workflow) -> Workflow:
+    @writing
+    def add_workflow(self, debate_id: str, workflow: Workflow) -> Operation[Workflow]:
         """Keep the workflow of a debate, which has at most one: the first stays."""
-        ...
+        rows = yield alone("insert_workflow", **parameters_of(workflow, debate_id=debate_id))
+        rows = rows or (yield ask("find_workflow", debate_id=debate_id))
+        if not rows:
+            raise not_found(debate_id)
+        return read(Workflow, rows[0])
 
-    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow:
+    @writing
+    def note_delivery(self, debate_id: str, workflow: Workflow) -> Operation[Workflow]:
         """Note how handing over the workflow went; `attempts` are added to those before."""
-        ...
+        rows = yield alone("note_delivery", **parameters_of(workflow, debate_id=debate_id))
+        if not rows:
+            raise no_workflow(debate_id)
+        return read(Workflow, rows[0])
 
-    async def note_worker(self, worker: Worker) -> None:
+    # Workers
+
+    @writing
+    def note_worker(self, worker: Worker) -> Operation[None]:
         """A worker is alive."""
-        ...
+        yield alone("note_worker", id=worker.id, process=worker.process, concurrency=worker.concurrency)
 
-    async def remove_worker(self, worker_id: str) -> None: ...
+    @writing
+    def remove_worker(self, worker_id: str) -> Operation[None]:
+        yield alone("remove_worker", id=worker_id)
 
-    async def workers(self, seconds: float) -> tuple[Worker, ...]:
+    @reading
+    def workers(self, seconds: float) -> Operation[tuple[Worker, ...]]:
         """Those that were seen in the last so many seconds, the oldest first."""
-        ...
+        rows = yield ask("list_workers", seconds=seconds)
+        return tuple(Worker(*(row[name] for name in Worker._fields)) for row in rows)
 
-    async def close(self) -> None: ...
+    # Webhooks
+
+    @writing
+    def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> Operation[tuple[Notice, ...]]:
+        """Take what is due for these webhooks: nobody else gets it for so many seconds, and `attempts` is raised."""
+        rows = yield alone("take_deliveries", hooks=to_json(hooks), limit=limit, lease_seconds=lease_seconds)
+        return tuple(read(Notice, row) for row in rows)
+
+    @writing
+    def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> Operation[None]:
+        """Note what this attempt came to; nothing when another has been made since."""
+        came_to: Parameters = {"delivered": delivered, "result": result, "again_in": again_in}
+        yield alone("note_attempt", id=notice.id, attempts=notice.attempts, **came_to)
+
+
+def _find(debate_id: str) -> Operation[Row]:
+    rows = yield ask("find_debate", debate_id=debate_id)
+    if not rows:
+        raise not_found(debate_id)
+    return rows[0]
+
+
+def _changed(query: str, debate_id: str) -> Operation[Record]:
+    """The debate after a statement that changes it, or as it is when there is nothing to change."""
+    rows = yield alone(query, debate_id=debate_id)
+    return record_from(rows[0] if rows else (yield from _find(debate_id)))
+
+
+def _enqueued(debate_id: str, watched: bool = False) -> Operation[Record | None]:
+    """The debate, if it can go on and is queued for that now."""
+    rows = yield ask("enqueue", debate_id=debate_id, watched=watched)
+    if not rows:
+        return None
+    yield run_of(rows[0])
+    return record_from(rows[0])
