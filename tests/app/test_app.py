@@ -124,3 +124,16 @@ async def test_a_debate_of_a_format_that_is_not_installed_fails_and_is_free() ->
         await without.run(record.id, lambda event: None)
     kept = (await store.load(record.id)).record
     assert (kept.status, kept.error, kept.owner) == (Status.FAILED, "no format named 'duel'; known: other", None)
+
+
+async def test_statistics_count_all_finished_debates_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moot.app.app.PAGE", 2)
+    app = scripted_app(ScriptedModel(sensible))
+    for number in range(5):
+        record = await app.create("duel", f"Cats {number}?", {"max_rounds": 1})
+        await app.run(record.id, lambda event: None)
+    await app.create("duel", "Dogs?")
+
+    (row,) = await app.stats()
+
+    assert (row.format, row.debates, row.rounds) == ("duel", 5, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -18,7 +18,7 @@ from in_process import moot
 from model_server import ModelServer
 from moot.core.debate import Rating, Record, SeatSettings, Status, Turn, Usage
 from moot.core.trace import Trace, trace
-from moot.export.stats import Stats, stats
+from moot.export.stats import Stats, Totals
 from program import Ran, run
 from replies import answers, critique, kind_of
 
@@ -189,6 +189,13 @@ def made(
         finished_at=3.5,
     )
     return trace(record, [turn], Rating(stars) if stars else None)
+
+
+def stats(traces: Iterable[Trace]) -> tuple[Stats, ...]:
+    totals = Totals()
+    for each in traces:
+        totals.add(each)
+    return totals.stats()
 
 
 def test_debates_that_nobody_rated_count_but_do_not_weigh_in_the_mean_of_ratings() -> None:

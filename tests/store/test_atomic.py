@@ -25,9 +25,7 @@ from moot.store.sqlite import open_sqlite
 from moot.store.store import Store, Worker
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
-TURN = Turn(
-    position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1, event_id=1_000_000_001
-)
+TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1, event_id=1_000_000_001)
 FAILURE = Failure(position=1, seat="judge", kind="verdict", round=1, partial="", code="c", message="m", at=1.0, run=1)
 HOOKS = {Status.FINISHED: ("one", "two"), Status.WAITING: ("one",)}
 TABLES = ("debates", "turns", "failures", "said", "ratings", "workflows", "workers", "deliveries")
@@ -82,9 +80,7 @@ SCENES: Mapping[str, Scene] = {
     "restore": Scene((queued, lambda store: store.delete("DEB-1")), lambda store: store.restore("DEB-1")),
     "take": Scene((created,), taken),
     "append": Scene((created, taken), appended),
-    "add_failure": Scene(
-        RUNNING, lambda store: store.add_failure("DEB-1", FAILURE)
-    ),
+    "add_failure": Scene(RUNNING, lambda store: store.add_failure("DEB-1", FAILURE)),
     "heartbeat": Scene(RUNNING, lambda store: store.heartbeat("DEB-1", 1, 60)),
     "end finished": Scene(RUNNING, ending(Status.FINISHED, outcome={"summary": "So"})),
     "end queued": Scene(RUNNING, ending(Status.QUEUED)),

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from moot.core.debate import HumanReply, Rating, Record, Status, Turn, Workflow
+from moot.core.debate import HumanReply, Rating, Record, Status, Turn, Usage, Workflow
 from moot.core.engine import RunResult
 from moot.errors import NotFound, WrongStatus
-from moot.store.store import Cursor, Store
+from moot.store.store import Cursor, Store, Summary
 from moot.testing import MemoryStore
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
@@ -138,3 +138,51 @@ async def test_what_never_was_is_neither_deleted_nor_restored_nor_queued(store: 
     for call in (store.delete("x"), store.restore("x"), store.enqueue("x")):
         with pytest.raises(NotFound, match="no debate 'x'"):
             await call
+
+
+# Summaries
+
+
+async def test_a_summary_has_what_a_list_shows_of_a_debate(store: Store) -> None:
+    await store.create(replace(NEW, id="DEB-0"))
+    await ended(store, Status.STOPPED)
+    await store.take("DEB-1", "ann", 30)
+    used = (
+        Usage(input_tokens=100, cached_tokens=40, output_tokens=30, calls=1, cost=0.25),
+        Usage(input_tokens=200, output_tokens=7, calls=2, estimated=True, cost=0.5),
+        Usage(),
+    )
+    for position, usage in enumerate(used):
+        await store.append("DEB-1", replace(TURN, position=position, usage=usage, run=2))
+    await store.end("DEB-1", 2, RunResult(Status.FINISHED, "why", outcome={"summary": "So"}))
+    for stars in (1, 5):
+        await store.rate("DEB-1", Rating(stars))
+    await store.add_workflow("DEB-1", Workflow(id="WFL-1", title="Do it", body=""))
+    record = (await store.load("DEB-1")).record
+
+    first, second = await store.summaries(limit=9)
+
+    assert first == Summary(record, 3, used[0] + used[1], 5, "WFL-1")
+    assert (first.usage.output_tokens, first.usage.cost) == (37, 0.75)
+    assert second == Summary((await store.load("DEB-0")).record, 0, Usage(), None, None)
+
+
+async def test_summaries_are_those_of_the_debates_a_list_has(store: Store) -> None:
+    for number in range(4):
+        await store.create(replace(NEW, id=f"DEB-{number}", topic="Dogs?" if number == 3 else "Cats?"))
+    await store.delete("DEB-0")
+    listed = await store.list(limit=9)
+    after = Cursor(listed[0].created_at, listed[0].id)
+
+    assert [each.record for each in await store.summaries(limit=9)] == list(listed)
+    assert [each.record for each in await store.summaries(limit=1, words="cats", after=after)] == [listed[1]]
+    assert await store.summaries(limit=9, status=Status.FINISHED) == ()
+
+
+async def test_an_unknown_price_makes_the_cost_of_a_summary_unknown(store: Store) -> None:
+    await store.create(NEW)
+    await store.take("DEB-1", "ann", 30)
+    for position, cost in enumerate((0.5, None)):
+        await store.append("DEB-1", replace(TURN, position=position, usage=Usage(calls=1, cost=cost)))
+    (summary,) = await store.summaries(limit=1)
+    assert summary.usage == Usage(calls=2, cost=None)

@@ -41,7 +41,7 @@ from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus, faults
 from moot.export.bundle import Chosen, Manifest
-from moot.export.stats import Stats, stats
+from moot.export.stats import Stats, Totals
 from moot.llm.models import Choice, Models
 from moot.llm.providers import PREFERRED, USUAL
 from moot.players.human import HumanPlayer
@@ -56,7 +56,7 @@ from moot.runs.follow import follow
 from moot.runs.queue import Backlog, Load, Queue
 from moot.runs.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder
-from moot.store.store import Cursor, Store
+from moot.store.store import Cursor, Store, Summary
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
 
@@ -65,7 +65,6 @@ log = logging.getLogger(__name__)
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 MAX_TOPIC = 4000
 MAX_WORDS = 2000
-MAX_STATS = 10_000
 PAGE = 100
 
 
@@ -214,6 +213,18 @@ class App:
     ) -> tuple[Record, ...]:
         words = str(clean(words)).strip()
         return await self.store.list(limit=limit, status=status, format=format, words=words, after=after)
+
+    async def summaries(
+        self,
+        limit: int = 20,
+        status: Status | None = None,
+        format: str | None = None,
+        words: str = "",
+        after: Cursor | None = None,
+    ) -> tuple[Summary, ...]:
+        """The same debates with what a page of them shows: turns, usage, stars, workflow."""
+        words = str(clean(words)).strip()
+        return await self.store.summaries(limit=limit, status=status, format=format, words=words, after=after)
 
     async def delete(self, debate_id: str) -> None:
         """Hide a debate from everyone; `restore` undoes it."""
@@ -390,8 +401,10 @@ class App:
 
     async def stats(self) -> tuple[Stats, ...]:
         """What all finished debates together tell."""
-        records = await self.store.list(limit=MAX_STATS, status=Status.FINISHED)
-        return stats([self.trace(await self.load(record.id)) for record in records])
+        totals = Totals()
+        async for each in self.traces(Chosen(Status.FINISHED)):
+            totals.add(each)
+        return totals.stats()
 
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from moot.core.trace import Trace
 
@@ -26,28 +24,57 @@ class Stats:
     seconds: float
 
 
-def stats(traces: Iterable[Trace]) -> tuple[Stats, ...]:
-    """By format and models, the most frequent first."""
-    groups: dict[tuple[str, str], list[Trace]] = defaultdict(list)
-    for trace in traces:
+class Totals:
+    """Sums over debates that come one by one, so that there may be any number of them."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str], _Sums] = defaultdict(_Sums)
+
+    def add(self, trace: Trace) -> None:
         if trace["status"] == "finished":
-            groups[trace["format"], ", ".join(sorted(set(trace["models"].values())))].append(trace)
-    found = [_stats(format, models, traces) for (format, models), traces in groups.items()]
-    return tuple(sorted(found, key=lambda each: (-each.debates, each.format, each.models)))
+            models = ", ".join(sorted(set(trace["models"].values())))
+            self._groups[trace["format"], models].add(trace)
+
+    def stats(self) -> tuple[Stats, ...]:
+        """By format and models, the most frequent first."""
+        found = [sums.stats(*group) for group, sums in self._groups.items()]
+        return tuple(sorted(found, key=lambda each: (-each.debates, each.format, each.models)))
 
 
-def _stats(format: str, models: str, traces: Sequence[Trace]) -> Stats:
-    stars = [trace["user_rating"] for trace in traces if trace["user_rating"] is not None]
-    scores = [trace["auto_score"] for trace in traces if trace["auto_score"] is not None]
-    return Stats(
-        format=format,
-        models=models,
-        debates=len(traces),
-        rated=len(stars),
-        stars=fmean(stars) if stars else None,
-        auto_score=fmean(scores) if scores else None,
-        rounds=fmean(trace["total_rounds"] for trace in traces),
-        early_stopped=sum(trace["early_stopped"] for trace in traces),
-        output_tokens=fmean(trace["usage"]["output_tokens"] for trace in traces),
-        seconds=fmean(trace["timing"]["total_ms"] for trace in traces) / 1000,
-    )
+@dataclass(slots=True)
+class _Sums:
+    debates: int = 0
+    rated: int = 0
+    stars: int = 0
+    scored: int = 0
+    score: float = 0.0
+    rounds: int = 0
+    early_stopped: int = 0
+    output_tokens: int = 0
+    milliseconds: int = 0
+
+    def add(self, trace: Trace) -> None:
+        stars, score = trace["user_rating"], trace["auto_score"]
+        self.debates += 1
+        self.rated += stars is not None
+        self.stars += stars or 0
+        self.scored += score is not None
+        self.score += score or 0.0
+        self.rounds += trace["total_rounds"]
+        self.early_stopped += trace["early_stopped"]
+        self.output_tokens += trace["usage"]["output_tokens"]
+        self.milliseconds += trace["timing"]["total_ms"]
+
+    def stats(self, format: str, models: str) -> Stats:
+        return Stats(
+            format=format,
+            models=models,
+            debates=self.debates,
+            rated=self.rated,
+            stars=self.stars / self.rated if self.rated else None,
+            auto_score=self.score / self.scored if self.scored else None,
+            rounds=self.rounds / self.debates,
+            early_stopped=self.early_stopped,
+            output_tokens=self.output_tokens / self.debates,
+            seconds=self.milliseconds / self.debates / 1000,
+        )

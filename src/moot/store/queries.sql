@@ -27,8 +27,18 @@ SELECT * FROM debates WHERE id = :debate_id AND deleted_at IS NOT NULL;
 
 -- name: list_debates
 -- Newest first; each condition holds when its parameter is NULL. `pattern` is for search_text, and the page begins
--- after the debate that was created at `created_at` under `id`.
-SELECT * FROM debates
+-- after the debate that was created at `created_at` under `id`. When they are `summed`, with what a list shows of them.
+SELECT debates.*,
+    CASE WHEN :summed THEN (SELECT count(*) FROM turns WHERE turns.debate_id = debates.id) END AS turns,
+    CASE WHEN :summed THEN (
+        SELECT /*sqlite group_concat */ /*postgres string_agg */ (turns.usage, ',')
+        FROM turns WHERE turns.debate_id = debates.id
+    ) END AS usages,
+    CASE WHEN :summed THEN (
+        SELECT ratings.stars FROM ratings WHERE ratings.debate_id = debates.id ORDER BY ratings.id DESC LIMIT 1
+    ) END AS stars,
+    CASE WHEN :summed THEN (SELECT workflows.id FROM workflows WHERE workflows.debate_id = debates.id) END AS workflow
+FROM debates
 WHERE deleted_at IS NULL
     AND (CAST(:status AS TEXT) IS NULL OR status = :status)
     AND (CAST(:format AS TEXT) IS NULL OR format = :format)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import orjson
 
-from moot.core.debate import Failure, Origin, Rating, Record, SeatSettings, Status, Turn, Usage, Workflow
+from moot.core.debate import NO_USAGE, Failure, Origin, Rating, Record, SeatSettings, Status, Turn, Usage, Workflow
 from moot.core.notices import Notice
 from moot.core.stored import StoredDebate
 from moot.errors import SchemaTooNew
@@ -108,6 +108,15 @@ def turn_parameters(debate_id: str, turn: Turn) -> dict[str, Parameter]:
     return parameters_of(turn, debate_id=debate_id, **json)
 
 
+def list_parameters(
+    limit: int, status: Status | None, format: str | None, words: str, after: tuple[float, str] | None
+) -> dict[str, Parameter]:
+    """Which debates a list has, and behind which one it begins."""
+    created_at, id = after or (None, None)
+    about = {"pattern": pattern(words) if words else None, "created_at": created_at, "id": id}
+    return {"limit": limit, "status": status, "format": format, **about}
+
+
 def pattern(words: str) -> str:
     """What `LIKE … ESCAPE '!'` finds these words with, as they stand and in any case."""
     return "%" + re.sub("[!%_]", r"!\g<0>", words.casefold()) + "%"
@@ -147,6 +156,11 @@ def record_from(row: Row) -> Record:
 def turn_from(row: Row) -> Turn:
     usage, marks = Usage(**orjson.loads(row["usage"])), tuple(orjson.loads(row["marks"]))
     return read(Turn, row, data=_object(row["data"]), usage=usage, marks=marks)
+
+
+def usage_from(usages: str | None) -> Usage:
+    """The sum of usages that were put together with commas."""
+    return sum((Usage(**each) for each in orjson.loads(f"[{usages or ''}]")), NO_USAGE)
 
 
 def stored_from(record: Record, whole: Row) -> StoredDebate:

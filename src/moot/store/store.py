@@ -9,35 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Workflow
+from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Usage, Workflow
 from moot.core.engine import Control, RunResult
 from moot.core.notices import Notice, notices
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
-from moot.store.database import (
-    Database,
-    Job,
-    Operation,
-    Parameters,
-    Row,
-    Statement,
-    Whole,
-    alone,
-    ask,
-    reading,
-    run_of,
-    writing,
-)
+from moot.store.database import Database, Job, Operation, Row, Whole, alone, ask, reading, run_of, writing
 from moot.store.refusals import answered, cannot_delete, cannot_enqueue, cannot_take, fenced, no_workflow, not_found
 from moot.store.sql import (
     debate_parameters,
+    list_parameters,
     parameters_of,
-    pattern,
     read,
     record_from,
     stored_from,
     to_json,
     turn_parameters,
+    usage_from,
 )
 
 
@@ -46,6 +34,17 @@ class Cursor(NamedTuple):
 
     created_at: float
     id: str
+
+
+class Summary(NamedTuple):
+    """A debate as lists show it: its record, and the sums over what else is stored of it."""
+
+    record: Record
+    turns: int
+    usage: Usage
+    stars: int | None
+    workflow: str | None
+    """The id of the issue made of it."""
 
 
 class Unfinished(NamedTuple):
@@ -133,16 +132,25 @@ class Store:
         after: Cursor | None = None,
     ) -> Operation[tuple[Record, ...]]:
         """Newest first; `words` stand in the topic, in any case, and the page begins after the place."""
-        rows = yield ask(
-            "list_debates",
-            limit=limit,
-            status=status and status.value,
-            format=format,
-            pattern=pattern(words) if words else None,
-            created_at=after.created_at if after else None,
-            id=after.id if after else None,
-        )
+        rows = yield ask("list_debates", summed=False, **list_parameters(limit, status, format, words, after))
         return tuple(map(record_from, rows))
+
+    @reading
+    def summaries(
+        self,
+        *,
+        limit: int,
+        status: Status | None = None,
+        format: str | None = None,
+        words: str = "",
+        after: Cursor | None = None,
+    ) -> Operation[tuple[Summary, ...]]:
+        """The same debates with what a list shows of them beside the record, in the same single statement."""
+        rows = yield ask("list_debates", summed=True, **list_parameters(limit, status, format, words, after))
+        return tuple(
+            Summary(record_from(row), row["turns"], usage_from(row["usages"]), row["stars"], row["workflow"])
+            for row in rows
+        )
 
     @reading
     def unfinished(self) -> Operation[tuple[Unfinished, ...]]:
@@ -250,16 +258,9 @@ class Store:
     def end(self, debate_id: str, run: int, ending: RunResult) -> Operation[None]:
         """End a run, with what webhooks are to be told of it. Raises Fenced when another run has taken over."""
         hooks = self._hooks.get(ending.status, ())
-        parameters: Parameters = {
-            "debate_id": debate_id,
-            "run": run,
-            "status": ending.status.value,
-            "stop_reason": ending.stop_reason,
-            "outcome": None if ending.outcome is None else to_json(ending.outcome),
-            "error": ending.error,
-        }
-        goes_on = ending.status in (Status.QUEUED, Status.WAITING)
-        rows = yield Statement("end", parameters, alone=not goes_on and not hooks)
+        send = ask if hooks or ending.status in (Status.QUEUED, Status.WAITING) else alone
+        outcome = None if ending.outcome is None else to_json(ending.outcome)
+        rows = yield send("end", **parameters_of(ending, debate_id=debate_id, run=run, outcome=outcome))
         if not rows:
             raise fenced(debate_id, run, (yield ask("find_debate", debate_id=debate_id)))
         if ending.status is Status.QUEUED:
@@ -366,8 +367,8 @@ class Store:
     @writing
     def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> Operation[None]:
         """Note what this attempt came to; nothing when another has been made since."""
-        came_to: Parameters = {"delivered": delivered, "result": result, "again_in": again_in}
-        yield alone("note_attempt", id=notice.id, attempts=notice.attempts, **came_to)
+        attempt = parameters_of(notice, delivered=delivered, result=result, again_in=again_in)
+        yield alone("note_attempt", **attempt)
 
 
 def _find(debate_id: str) -> Operation[Row]:

@@ -28,6 +28,7 @@ from starlette.staticfiles import StaticFiles
 from moot import formats as known_formats
 from moot.app import MAX_TOPIC, check_topic
 from moot.core.debate import Action, Record, Status
+from moot.core.stored import StoredDebate
 from moot.core.trace import iso
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.llm.addresses import refuse_addresses
@@ -92,16 +93,16 @@ class Pages:
         status = Status(asked["status"]) if asked["status"] in set(Status) else None
         page = request.query_params.get("cursor")
         after = place(page) if page else None
-        found = await self._app.list(PAGE_SIZE + 1, status, asked["format"] or None, asked["q"], after)
+        found = await self._app.summaries(PAGE_SIZE + 1, status, asked["format"] or None, asked["q"], after)
         shown = found[:PAGE_SIZE]
         now = time.time()
-        rows = [list_row(self._app.reading(await self._app.load(record.id)), now) for record in shown]
+        rows = [list_row(each, self._app.reading(StoredDebate(each.record)), now) for each in shown]
         return self._page(
             "list.html",
             rows=rows,
             live=any(row.live for row in rows),
             searching=any(asked.values()) or after is not None,
-            older=_link(asked, shown[-1]) if len(found) > PAGE_SIZE else "",
+            older=_link(asked, shown[-1].record) if len(found) > PAGE_SIZE else "",
             newer=_link(asked) if after else "",
             statuses=list(STATUS_TEXTS.items()),
             formats=list(self._app.formats),

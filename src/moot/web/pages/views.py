@@ -15,6 +15,7 @@ from markupsafe import Markup
 from moot.core.debate import Bar, Cell, Status, Usage, span_seconds
 from moot.reading import words
 from moot.reading.debate import Reading, usage_of
+from moot.store.store import Summary
 from moot.web.pages.markdown import Document, document, speech
 from moot.web.pages.turns import Cards, cards, colours_of, in_a_line
 
@@ -92,8 +93,8 @@ def debate_page(reading: Reading) -> DebatePage:
     )
 
 
-def list_row(reading: Reading, now: float) -> ListRow:
-    record, workflow, rating = reading.record, reading.stored.workflow, reading.stored.rating
+def list_row(summary: Summary, reading: Reading, now: float) -> ListRow:
+    record = summary.record
     return ListRow(
         record.id,
         " ".join(record.topic.split()),
@@ -102,11 +103,11 @@ def list_row(reading: Reading, now: float) -> ListRow:
         reading.status_text,
         reading.live,
         in_a_line(reading.headline or record.error or ""),
-        cost_text(reading.usage),
+        cost_text(summary.usage),
         datetime.fromtimestamp(record.created_at, UTC).isoformat(timespec="seconds"),
         age_text(now - record.created_at),
-        workflow.id if workflow else "",
-        rating.stars if rating else None,
+        summary.workflow or "",
+        summary.stars,
     )
 
 

@@ -1,0 +1,54 @@
+"""What a page asks of the database: a list is one statement, and a debate is loaded once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from markup import Reader
+from theatre import company
+
+from moot.core.debate import Status
+from moot.testing import MemoryStore, ScriptedModel, scripted_app
+from moot.web.server import build_app
+from moot.web.stream.hub import Hub
+
+
+class Counted(MemoryStore):
+    """Tells which tables were read."""
+
+    @contextmanager
+    def counting(self) -> Iterator[list[str]]:
+        read: list[str] = []
+        connection = self.database.connection  # type: ignore[attr-defined]
+        connection.set_trace_callback(lambda sql: read.extend(re.findall(r"^(?:SELECT|UPDATE|INSERT)", sql, re.M)[:1]))
+        yield read
+        connection.set_trace_callback(None)
+
+
+async def test_pages_read_a_list_with_one_statement_and_a_debate_once() -> None:
+    store = Counted()
+    app = scripted_app(ScriptedModel(company()), store)
+    reader = Reader(build_app(app, Hub()))
+    ids = [(await app.create("duel", f"Cats {number}?", {"max_rounds": 1})).id for number in range(5)]
+    for debate_id in ids[:3]:
+        assert (await app.run(debate_id, lambda event: None)).status is Status.FINISHED
+        await app.rate(debate_id, 4)
+
+    with store.counting() as statements:
+        page = await reader.open("/")
+    assert len(page.all("li", class_="debate")) == 5
+    assert len(statements) == 1
+
+    with store.counting() as whole:
+        await store.load(ids[0])
+    for path in (f"/debates/{ids[0]}", f"/debates/{ids[0]}/parts", f"/api/debates/{ids[0]}"):
+        with store.counting() as statements:
+            assert (await reader.client.get(path)).status_code == 200
+        assert statements == whole
+
+    with store.counting() as statements:
+        assert len((await reader.client.get("/api/debates")).json()["debates"]) == 5
+    assert len(statements) == 1
+    await reader.client.aclose()
