@@ -217,7 +217,7 @@ from moot.store.sqlite import open_sqlite
 async def main():
     store = await open_sqlite(Path(sys.argv[1]))
     await store.take("DEB-1", "the other process", 30)
-    await store.append("DEB-1", Turn(0, "debater_a", "argument", 1, "Because.", run=1))
+    await store.append("DEB-1", Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1))
     print("stored", flush=True)
     sys.stdin.readline()
 
@@ -254,7 +254,8 @@ async def main():
     await store.take("DEB-1", "ann", 30)
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, unlimited[1]))
-    turns = [Turn(position, "debater_a", "argument", 1, "Because. " * 1000, run=1) for position in range(100)]
+    text = {"seat": "debater_a", "kind": "argument", "round": 1, "content": "Because. " * 1000}
+    turns = [Turn(position=position, run=1, **text) for position in range(100)]
     position = 0
     try:
         while True:
