@@ -80,7 +80,9 @@ class WorkflowSettings(BaseModel):
 
     file: Path | None = Field(None, description="a folder in which each issue becomes a file of its own")
     command: str | None = Field(None, description=f"gets the issue on standard input, as in: {_EXAMPLE}")
-    webhook: str | None = Field(None, description="an http or https address that gets the issue as JSON")
+    webhook: Annotated[str, AfterValidator(_address)] | None = Field(
+        None, description="an http or https address that gets the issue as JSON"
+    )
     secret_env: str | None = Field(None, description="the environment variable with the key that signs webhooks")
     attempts: int = Field(3, ge=1, le=10)
 
@@ -100,13 +102,6 @@ class WorkflowSettings(BaseModel):
             raise ValueError(f"names no program; write one with its arguments: {_EXAMPLE}")
         return command
 
-    @field_validator("webhook")
-    @classmethod
-    def _is_an_address(cls, webhook: str | None) -> str | None:
-        if webhook is not None and not _is_http(webhook):
-            raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
-        return webhook
-
     @model_validator(mode="after")
     def _goes_to_one_place(self) -> Self:
         named = [name for name in ("file", "command", "webhook") if getattr(self, name) is not None]
@@ -115,14 +110,6 @@ class WorkflowSettings(BaseModel):
         if self.secret_env is not None and self.webhook is None:
             raise ValueError("secret_env signs webhooks only; leave it out, or write webhook")
         return self
-
-
-def _is_http(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
 
 
 FILE = "moot.yaml"

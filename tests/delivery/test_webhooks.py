@@ -33,10 +33,10 @@ from moot.delivery.webhooks import (
     LEASE_SECONDS,
     Attempt,
     WebhookSender,
+    hooks_by_status,
     next_delay,
     signature,
     signing_key,
-    told,
 )
 from moot.errors import StoreError, faults
 from moot.reading.words import notice_text
@@ -186,7 +186,7 @@ def test_an_address_is_in_no_error_and_in_no_name() -> None:
 
 def test_each_status_tells_those_who_asked_for_its_event() -> None:
     every, ended = Webhook(url="http://a.example"), Webhook(url="http://b.example", events=["outcome", "failed"])
-    assert told([every, ended]) == {
+    assert hooks_by_status([every, ended]) == {
         Status.FINISHED: (every.name, ended.name),
         Status.WAITING: (every.name,),
         Status.FAILED: (every.name, ended.name),

@@ -33,11 +33,12 @@ from moot.core.debate import Status, Usage
 from moot.errors import ModelError, ModelTimeout, WrongKey
 from moot.settings import AppSettings
 from moot.telemetry.log_context import here, within
-from moot.telemetry.logs import HIDDEN, JsonLines, TextLines, hiding, secrets
+from moot.telemetry.logs import JsonLines, TextLines, secrets
 from moot.telemetry.metrics import MAX_MODELS, OTHER, Metrics
 from moot.telemetry.otel import OtelSpans
 from moot.telemetry.spans import NoSpans, open_spans, wanted
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
+from moot.text.plain import hiding
 from program import COMMAND, run
 from stage import Panelists, sensible
 
@@ -145,8 +146,8 @@ def test_secrets_of_the_environment_and_the_settings_are_in_no_line() -> None:
     except ValueError:
         broken = record(" ".join(known), error=quoted, exc_info=sys.exc_info())
     line = json.loads(JsonLines({}, hide).format(broken))
-    assert (line["event"], line["error"]) == (" ".join([HIDDEN] * len(known)), HIDDEN)
-    assert line["exception"].endswith(f"ValueError: refused: {HIDDEN} {HIDDEN}")
+    assert (line["event"], line["error"]) == (" ".join(["[hidden]"] * len(known)), "[hidden]")
+    assert line["exception"].endswith("ValueError: refused: [hidden] [hidden]")
     text = TextLines(hide).format(broken)
     assert "sentinel" not in text
     assert "moot" in JsonLines({}, hide).format(record("moot"))  # a word is no secret

@@ -7,34 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import os
 import re
 import shlex
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import orjson
 
 from moot.core.debate import Issue
-from moot.settings import WorkflowSettings
+from moot.delivery.webhooks import SECONDS, Attempt, attempt, opened
+from moot.settings import Webhook, WorkflowSettings
 from moot.text.files import publish
 from moot.text.markdown import front_matter
-from moot.text.plain import slug
+from moot.text.plain import hiding, one_line, secrets_of, slug
 
 COMMAND_SECONDS = 60.0
-WEBHOOK_SECONDS = 10.0
 MAX_RESULT = 500
 MAX_TITLE = 250
-_MIN_SECRET = 8
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|DATABASE_URL", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +42,6 @@ class Delivery:
     delivered: bool
     attempts: int
     result: str
-
-
-class Attempt(NamedTuple):
-    delivered: bool
-    result: str
-    may_pass: bool = False
-    """Whether it is worth trying again."""
 
 
 async def deliver(
@@ -63,11 +54,11 @@ async def deliver(
 ) -> Delivery:
     """Hand the issue over; what may pass is tried again after 1, 2, 4 … seconds, and a failure is told, not raised."""
     for number in count(1):
-        attempt = await _attempt(issue, debate_id, settings, environ, timeout)
-        if attempt.delivered or not attempt.may_pass or number == settings.attempts:
+        tried = await _attempt(issue, debate_id, settings, environ, timeout)
+        if tried.delivered or not tried.may_pass or number == settings.attempts:
             break
         await sleep(2.0 ** (number - 1))
-    return Delivery(attempt.delivered, number, _shown(attempt.result, _secrets(settings, environ)))
+    return Delivery(tried.delivered, number, _shown(tried.result, settings, environ))
 
 
 async def _attempt(
@@ -78,14 +69,15 @@ async def _attempt(
     if settings.command is not None:
         arguments = _arguments(settings.command, issue, debate_id)
         return await _run(arguments, issue.body, environ, timeout or COMMAND_SECONDS)
-    return await _post(issue, debate_id, settings, environ, timeout or WEBHOOK_SECONDS)
+    hook = Webhook(url=str(settings.webhook), secret_env=settings.secret_env)
+    return await _post(issue, debate_id, hook, environ, timeout or SECONDS)
 
 
 # A file
 
 
 def _write(issue: Issue, debate_id: str, folder: Path) -> Attempt:
-    head = front_matter({"title": _line(issue.title), "debate": debate_id})
+    head = front_matter({"title": one_line(issue.title), "debate": debate_id})
     content = f"{head}\n{issue.body.rstrip()}\n".encode(errors="replace")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +103,7 @@ def _publish_named(folder: Path, name: str, content: bytes) -> Path:
 def _arguments(command: str, issue: Issue, debate_id: str) -> list[str]:
     """The command's words, each of which stays one whatever the title holds."""
     # What begins with a dash would be an option where the title is a whole argument.
-    values = {"{title}": _line(issue.title)[:MAX_TITLE].lstrip("- ") or "Decision", "{debate}": debate_id}
+    values = {"{title}": one_line(issue.title)[:MAX_TITLE].lstrip("- ") or "Decision", "{debate}": debate_id}
     return [re.sub(r"\{title\}|\{debate\}", lambda found: values[found[0]], word) for word in shlex.split(command)]
 
 
@@ -165,69 +157,21 @@ def _first_line(output: IO[bytes]) -> str:
 # A webhook
 
 
-async def _post(
-    issue: Issue, debate_id: str, settings: WorkflowSettings, environ: Mapping[str, str], timeout: float
-) -> Attempt:
-    import aiohttp  # slow to import, and seldom needed
-
-    key = environ.get(settings.secret_env) if settings.secret_env else None
-    if settings.secret_env and not key:
-        return Attempt(False, f"{settings.secret_env} is not set; it should hold the key that signs the webhook")
-    body = _payload(issue, debate_id)
-    headers = {"Content-Type": "application/json", **({"X-Moot-Signature": signature(body, key)} if key else {})}
-    limit = aiohttp.ClientTimeout(total=timeout)
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=limit, cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.post(str(settings.webhook), data=body, headers=headers, allow_redirects=False) as response,
-        ):
-            return _answered(response.status, response.reason or "")
-    except TimeoutError:
-        return Attempt(False, f"the webhook did not answer within {timeout:g} s", may_pass=True)
-    except aiohttp.InvalidURL:
-        return Attempt(False, "the webhook's address cannot be used; check it")
-    except aiohttp.ClientSSLError:
-        return Attempt(False, "no secure connection to the webhook; check its https and its certificate")
-    except aiohttp.ClientConnectorError:
-        return Attempt(False, "cannot reach the webhook: is its server running?", may_pass=True)
-    except aiohttp.ClientError:
-        return Attempt(False, "the webhook's server closed the connection, or speaks no HTTP", may_pass=True)
-
-
-def signature(body: bytes, key: str) -> str:
-    """What X-Moot-Signature says of a body; a receiver with the key computes the same."""
-    return f"sha256={hmac.new(key.encode(), body, hashlib.sha256).hexdigest()}"
+async def _post(issue: Issue, debate_id: str, hook: Webhook, environ: Mapping[str, str], timeout: float) -> Attempt:
+    id = "msg_" + hashlib.sha256(f"{debate_id} workflow".encode()).hexdigest()[:24]
+    async with opened() as session:
+        tried = await attempt(session, id, _payload(issue, debate_id), hook, environ, now=time.time(), seconds=timeout)
+    return tried._replace(result=f"the webhook: {tried.result}")
 
 
 def _payload(issue: Issue, debate_id: str) -> bytes:
-    texts = {"title": _line(issue.title), "body": issue.body, "debate": debate_id, "event": "workflow"}
+    texts = {"title": one_line(issue.title), "body": issue.body, "debate": debate_id, "event": "workflow"}
     return orjson.dumps({name: text.encode(errors="replace").decode() for name, text in texts.items()})
-
-
-def _answered(status: int, reason: str) -> Attempt:
-    said = f"the webhook answered {status} {reason}".rstrip()
-    if 200 <= status < 300:
-        return Attempt(True, said)
-    if 300 <= status < 400:
-        return Attempt(False, f"{said}: redirects are not followed; give its real address")
-    return Attempt(False, said, may_pass=status in (408, 429) or status >= 500)
 
 
 # What is shown
 
 
-def _secrets(settings: WorkflowSettings, environ: Mapping[str, str]) -> list[str]:
-    """What no result may hold, the longest first."""
-    named = [value for name, value in environ.items() if name == settings.secret_env or _SECRET_NAME.search(name)]
-    return sorted((value for value in named if len(value) >= _MIN_SECRET), key=len, reverse=True)
-
-
-def _shown(result: str, secrets: list[str]) -> str:
-    for secret in secrets:
-        result = result.replace(secret, "[secret]")
-    return _line(result)[:MAX_RESULT]
-
-
-def _line(text: str) -> str:
-    """The text in one line of letters that can be printed."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+def _shown(result: str, settings: WorkflowSettings, environ: Mapping[str, str]) -> str:
+    key = environ.get(settings.secret_env, "") if settings.secret_env else ""
+    return one_line(hiding([key, *secrets_of(environ)], "[secret]")(result))[:MAX_RESULT]

@@ -59,6 +59,8 @@ class Attempt(NamedTuple):
     """Seconds the receiver asked for."""
     final: bool = False
     """Whether the receiver wants to hear no more."""
+    may_pass: bool = False
+    """Whether it may go otherwise in a moment."""
 
 
 def signature(notice_id: str, timestamp: int, body: bytes, key: bytes) -> str:
@@ -81,35 +83,48 @@ def signing_key(secret: str) -> bytes:
 
 
 async def attempt(
-    session: ClientSession, notice: Notice, hook: Webhook, environ: Mapping[str, str], now: float, seconds: float
+    session: ClientSession,
+    id: str,
+    body: bytes,
+    hook: Webhook,
+    environ: Mapping[str, str],
+    *,
+    now: float,
+    seconds: float = SECONDS,
 ) -> Attempt:
-    """Send a notice once; what goes wrong is told, not raised."""
+    """Send a body once, under an id that stays the same; what goes wrong is told, not raised."""
     import aiohttp  # slow to import, and seldom needed
 
     try:
-        headers = _headers(notice, hook, environ, int(now))
+        headers = _headers(id, body, hook, environ, int(now))
     except ValueError as error:
         return Attempt(False, str(error))
-    timeout, body = aiohttp.ClientTimeout(total=seconds), notice.payload.encode()
+    timeout = aiohttp.ClientTimeout(total=seconds)
     try:
         async with session.post(
             hook.url, data=body, headers=headers, allow_redirects=False, timeout=timeout
         ) as response:
             return _answered(response)  # whose body is not read, however long it is
     except TimeoutError:
-        return Attempt(False, f"it did not answer within {seconds:g} s")
+        return Attempt(False, f"it did not answer within {seconds:g} s", may_pass=True)
     except aiohttp.InvalidURL:
         return Attempt(False, "its address cannot be used; check it")
     except aiohttp.ClientSSLError:
         return Attempt(False, "no secure connection to it; check its https and its certificate")
     except aiohttp.ClientConnectorError:
-        return Attempt(False, "it cannot be reached: is its server running?")
+        return Attempt(False, "it cannot be reached: is its server running?", may_pass=True)
     except aiohttp.ClientError:
-        return Attempt(False, "its server closed the connection, or speaks no HTTP")
+        return Attempt(False, "its server closed the connection, or speaks no HTTP", may_pass=True)
 
 
-def _headers(notice: Notice, hook: Webhook, environ: Mapping[str, str], timestamp: int) -> dict[str, str]:
-    headers = {"Content-Type": "application/json", "webhook-id": notice.id, "webhook-timestamp": str(timestamp)}
+def opened() -> ClientSession:
+    import aiohttp
+
+    return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
+
+
+def _headers(id: str, body: bytes, hook: Webhook, environ: Mapping[str, str], timestamp: int) -> dict[str, str]:
+    headers = {"Content-Type": "application/json", "webhook-id": id, "webhook-timestamp": str(timestamp)}
     if hook.secret_env is None:
         return headers
     secret = environ.get(hook.secret_env)
@@ -119,7 +134,7 @@ def _headers(notice: Notice, hook: Webhook, environ: Mapping[str, str], timestam
         key = signing_key(secret)
     except ValueError as error:
         raise ValueError(f"{hook.secret_env} holds no key: {error}") from None
-    return {**headers, "webhook-signature": signature(notice.id, timestamp, notice.payload.encode(), key)}
+    return {**headers, "webhook-signature": signature(id, timestamp, body, key)}
 
 
 def _answered(response: ClientResponse) -> Attempt:
@@ -130,7 +145,8 @@ def _answered(response: ClientResponse) -> Attempt:
         return Attempt(True, said)
     if 300 <= status < 400:
         return Attempt(False, f"{said}: redirects are not followed; give its real address")
-    return Attempt(False, said, _retry_after(response.headers), final=status == HTTPStatus.GONE)
+    may_pass = status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS) or status >= 500
+    return Attempt(False, said, _retry_after(response.headers), status == HTTPStatus.GONE, may_pass)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -205,10 +221,8 @@ class WebhookSender:
 
     async def deliver(self) -> int:
         """Try everything that is due now, once; how much that was."""
-        import aiohttp
-
         tried = 0
-        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
+        async with opened() as session:
             while taken := await self._deliveries.due(tuple(self._hooks), AT_ONCE, LEASE_SECONDS):
                 await asyncio.gather(*(self._deliver(session, notice) for notice in taken))
                 tried += len(taken)
@@ -219,7 +233,8 @@ class WebhookSender:
             await self._note(notice, Attempt(False, notice.result), None)
             return
         hook = self._hooks[notice.hook]
-        tried = await attempt(session, notice, hook, self._environ, self._now(), self._seconds)
+        body = notice.payload.encode()
+        tried = await attempt(session, notice.id, body, hook, self._environ, now=self._now(), seconds=self._seconds)
         await self._note(notice, tried, next_delay(notice.attempts, tried, self._spread()))
 
     async def _note(self, notice: Notice, tried: Attempt, again_in: float | None) -> None:

@@ -12,13 +12,15 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
+from moot.text.markdown import split_front_matter
+from moot.text.plain import one_line
+
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TABLES = {"table", "thead", "tbody", "tr", "th", "td"}
 PARTS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "section", "strong", "sup", "ul"}
 TAGS = PARTS | HEADINGS | TABLES
 ATTRIBUTES = {"a": {"href", "id"}, "ol": {"start"}, **{tag: {"id"} for tag in ("li", "p", *HEADINGS)}}
 SCHEMES = {"http", "https", "mailto"}
-_FRONT_MATTER = re.compile(r"---\n.*?\n---\n", re.DOTALL)
 _ANCHOR = re.compile(r'<a id="(turn-[0-9]+)"></a>')
 
 STYLE = """\
@@ -77,9 +79,8 @@ PAGE = """\
 
 def page(markdown_text: str, title: str) -> str:
     """The whole file; front matter is for tools and left out, and each turn keeps its anchor."""
-    text = _FRONT_MATTER.sub("", markdown_text, count=1) if markdown_text.startswith("---\n") else markdown_text
-    shown = "".join(letter if letter.isprintable() else " " for letter in title)
-    return PAGE.format(title=escape(" ".join(shown.split())), style=STYLE, body=_body(text))
+    text = split_front_matter(markdown_text)[1]
+    return PAGE.format(title=escape(one_line(title)), style=STYLE, body=_body(text))
 
 
 def _body(text: str) -> str:

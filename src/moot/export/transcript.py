@@ -13,7 +13,7 @@ from moot.core.events import TurnFinished
 from moot.core.trace import iso
 from moot.reading.debate import Reading
 from moot.reading.words import short_model
-from moot.text.markdown import _MAX_HEADING, MAX_TITLE, _readable, contained, front_matter, in_line, table_of
+from moot.text.markdown import MAX_HEADING, MAX_TITLE, contained, front_matter, in_line, readable, table_of
 from moot.text.plain import shortened
 
 
@@ -33,7 +33,7 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
     yield f"**{in_line(outcome.headline())}**"
     if table := outcome.table():
         yield table_of(table)
-    yield contained(outcome.summary, _MAX_HEADING)
+    yield contained(outcome.summary, MAX_HEADING)
     if outcome.caveats:
         yield "Before you trust it:"
         yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
@@ -41,7 +41,7 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
 
 def _heading(reading: Reading) -> Iterator[str]:
     record = reading.record
-    question = " ".join(_readable(record.topic).split())
+    question = " ".join(readable(record.topic).split())
     title = shortened(question, MAX_TITLE)
     yield _front_matter(reading, question).rstrip("\n")
     yield f"# {in_line(title)}"
@@ -49,7 +49,7 @@ def _heading(reading: Reading) -> Iterator[str]:
     yield " · ".join(in_line(fact.replace("_", " ")) for fact in facts if fact)
     if title != record.topic.strip():
         yield "## Question"
-        yield contained(record.topic, _MAX_HEADING)
+        yield contained(record.topic, MAX_HEADING)
 
 
 def _front_matter(reading: Reading, question: str) -> str:
@@ -78,4 +78,4 @@ def _turns(turns: Iterable[TurnFinished]) -> Iterator[str]:
         yield f"### {in_line(turn.title)} · {in_line(turn.kind)}"
         if turn.marks:
             yield f"*{in_line(', '.join(turn.marks))}*"
-        yield contained(turn.content, _MAX_HEADING)
+        yield contained(turn.content, MAX_HEADING)

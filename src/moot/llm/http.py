@@ -23,12 +23,12 @@ from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyC
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.faults import Refusal, fault
 from moot.llm.stream import Reply, StreamFormat
+from moot.text.plain import hiding
 
 _MAX_CHARACTERS_PER_TOKEN = 64
 _MIN_LIMIT = 256_000
 _MAX_BODY = 16_000_000
 _MAX_MESSAGE = 360
-_MIN_SECRET = 8  # what local servers take as a key ("none", "ollama") is a word, not a secret
 _USAGE_WAIT = 5.0  # seconds for the usage after the finish reason
 _END_WAIT = 0.25  # seconds for the end of the stream after [DONE], so that the connection can be kept
 
@@ -300,9 +300,7 @@ class Server:
 
     def _clean(self, message: str) -> str:
         printable = "".join(letter if letter.isprintable() else " " for letter in message)
-        if len(self._key) >= _MIN_SECRET:
-            printable = printable.replace(self._key, "[key]")
-        return printable[:_MAX_MESSAGE].strip()
+        return hiding([self._key], "[key]")(printable)[:_MAX_MESSAGE].strip()
 
 
 def prompt_characters(request: Request) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from moot.errors import InvalidInput
 from moot.text.files import Link, publish
-from moot.text.markdown import _FRONT_MATTER, front_matter
+from moot.text.markdown import front_matter, split_front_matter
 from moot.text.plain import slug
 
 _NUMBERED = re.compile(r"([0-9]{4,9})-")
@@ -45,9 +45,8 @@ def _document(title: str, text: str, debate_id: str) -> bytes:
 
 def _names(text: str, debate_id: str) -> bool:
     """Whether the text has front matter of this debate, in the form in which we write it."""
-    found = _FRONT_MATTER.match(text)
-    line = front_matter({"debate": debate_id}).removeprefix("---\n").removesuffix("---\n")
-    return found is not None and f"\n{line}" in f"\n{found[1]}"
+    (line, _), (head, _) = split_front_matter(front_matter({"debate": debate_id})), split_front_matter(text)
+    return f"\n{line}" in f"\n{head}"
 
 
 def _with_content(folder: Path, content: bytes) -> Path | None:

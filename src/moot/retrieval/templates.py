@@ -13,17 +13,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-import moot.formats
 from moot.errors import InvalidInput, NotFound, faults
 from moot.retrieval.retriever import Document
 from moot.text.files import write_whole
+from moot.text.markdown import split_front_matter
 
-BUILT_IN = Path(moot.formats.__file__).parent / "critique" / "templates"
+BUILT_IN = Path(__file__).parents[1] / "formats" / "critique" / "templates"
+"""The files stand beside their format, of whose code nothing is needed."""
 MAX_BYTES = 20_000
 """Bytes of a file; a few templates go into every prompt of a debate."""
 
 _NAME = re.compile(r"[a-z0-9-]+")
-_FRONT = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
 _FRONT_FIELDS = ("title", "when", "questions")
 _SECTION = re.compile(r"^## +(\w+) *$", re.MULTILINE)
 _ITEM = re.compile(r"^(?:\d+\.|[-*]) +", re.MULTILINE)
@@ -49,10 +49,9 @@ class Template(BaseModel):
 def read(path: Path) -> Template:
     """Raises InvalidInput that names the file and what is wrong with it."""
     check_name(path.stem, path)
-    found = _FRONT.fullmatch(_content(path))
-    if not found:
+    front, body = split_front_matter(_content(path))
+    if not front:
         raise InvalidInput(f"{path} must begin with a line ---, then title: and when:, then a line ---")
-    front, body = found.groups()
     fields = _front_matter(front, path) | _sections(body) | {"name": path.stem, "text": body.strip()}
     try:
         return Template(**fields, built_in=path.parent == BUILT_IN)

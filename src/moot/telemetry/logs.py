@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from moot.telemetry.log_context import About, here
+from moot.text.plain import hiding, secrets_of
 
 if TYPE_CHECKING:
     from moot.settings import AppSettings
@@ -41,10 +40,6 @@ FIELDS = (
     "concurrency",
 )
 """What a line may say beside its event; whatever else a library adds to its records stays out."""
-HIDDEN = "[hidden]"
-SECRET_NAMES = re.compile(r"(^|_)(key|token|secret|headers|credentials)(_|$)|password|apikey", re.IGNORECASE)
-MIN_SECRET = 8
-"""A shorter one is a word of every other line."""
 
 
 def begin(settings: AppSettings, environ: Mapping[str, str], worker: str) -> None:
@@ -101,23 +96,12 @@ def secrets(settings: AppSettings, environ: Mapping[str, str]) -> Iterator[str]:
     """What must never be read in a log."""
     if settings.token:
         yield settings.token.get_secret_value()
-    yield from (value for name, value in environ.items() if SECRET_NAMES.search(name))
+    yield from secrets_of(environ)
     try:
         password = urlsplit(settings.database_url).password or ""
     except ValueError:  # it names no server, so there is no password for one
         return
     yield from {password, unquote(password)}
-
-
-def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
-    """Puts `[hidden]` in the place of every secret, also where JSON writes it with other characters."""
-    long = [secret for secret in secrets if len(secret) >= MIN_SECRET]
-    written = (json.dumps, partial(json.dumps, ensure_ascii=False))
-    forms = {*long, *(write(secret)[1:-1] for secret in long for write in written)}
-    if not forms:
-        return str
-    longest_first = sorted(forms, key=len, reverse=True)
-    return partial(re.compile("|".join(map(re.escape, longest_first))).sub, HIDDEN)
 
 
 def _about(record: logging.LogRecord) -> dict[str, object]:

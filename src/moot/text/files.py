@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -68,12 +68,10 @@ def _sync_folder(folder: Path) -> None:
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file that a reader, or a crash, never meets half-written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        _create(draft, data)
+        os.replace(draft, path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

@@ -19,6 +19,12 @@ Fields: TypeAlias = Mapping[str, str | int | list[str]]
 _FRONT_MATTER = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 
 
+def split_front_matter(text: str) -> tuple[str, str]:
+    """The lines between the dashes at the top, or "", and all that follows."""
+    found = _FRONT_MATTER.match(text)
+    return (found[1], text[found.end() :]) if found else ("", text)
+
+
 def front_matter(fields: Fields) -> str:
     """YAML between two lines of dashes, for the top of a markdown file."""
     import yaml
@@ -29,7 +35,7 @@ def front_matter(fields: Fields) -> str:
 
 def body(document: str) -> str:
     """A document for readers who have just seen the turns: no front matter, and footnotes only as numbers of turns."""
-    text = re.sub(r"\A---\n.*?\n---\n+", "", document, flags=re.DOTALL)
+    text = split_front_matter(document)[1]
     text = re.sub(r"^\[\^turn-\d+\]:.*\Z", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"\[\^turn-(\d+)\]", r" (turn \1)", text).strip()
 
@@ -60,7 +66,7 @@ def _dumper() -> type[Any]:
 MAX_TITLE = 120
 
 
-_MAX_HEADING = 3  # of those that are the document's own
+MAX_HEADING = 3  # of those that are the document's own
 
 
 _MAX_LEVEL = 16  # the reader looks no deeper than 20 levels; others might
@@ -81,17 +87,17 @@ def contained(text: str, level: int) -> str:
     Its headings become smaller ones, its HTML and pictures text; open code is closed, and it defines no links.
     Put it after a heading, a table or a paragraph: a list before it would take in what it begins with.
     """
-    written = _readable(text).strip("\n")
+    written = readable(text).strip("\n")
     tamed = _tamed(written, level)
     return tamed if _stays(tamed, level) else _literal(written)
 
 
 def in_line(text: str) -> str:
     """Text as a part of one line of markdown, shown letter by letter."""
-    return re.sub(r"([\\`*_\[\]<>|~#!&$])", r"\\\1", " ".join(_readable(text).split()))
+    return re.sub(r"([\\`*_\[\]<>|~#!&$])", r"\\\1", " ".join(readable(text).split()))
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
     return _INVISIBLE.sub("\ufffd", _LINE_BREAK.sub("\n", text))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,6 +27,34 @@ def slug(title: str) -> str:
 def shortened(text: str, length: int) -> str:
     """At most so many characters; what was cut ends in …"""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def one_line(text: str) -> str:
+    """Text somebody else wrote in one line of letters that can be printed."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+SECRET_NAMES = re.compile(
+    r"(^|_)(key|token|secret|headers|credentials?)(_|$)|passw(or)?d|apikey|database_url", re.IGNORECASE
+)
+MIN_SECRET = 8
+"""A shorter one is a word of every other line."""
+
+
+def secrets_of(environ: Mapping[str, str]) -> Iterator[str]:
+    """The values that nobody may read, by the names of their variables."""
+    return (value for name, value in environ.items() if SECRET_NAMES.search(name))
+
+
+def hiding(secrets: Iterable[str], shown: str = "[hidden]") -> Callable[[str], str]:
+    """Shows something else in the place of every secret, also where JSON writes it with other characters."""
+    long = [secret for secret in secrets if len(secret) >= MIN_SECRET]
+    written = (json.dumps, functools.partial(json.dumps, ensure_ascii=False))
+    forms = {*long, *(write(secret)[1:-1] for secret in long for write in written)}
+    if not forms:
+        return str
+    longest_first = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
+    return functools.partial(re.compile(longest_first).sub, lambda _: shown)
 
 
 def whole_number(text: str) -> int | None:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +19,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from moot.core.format import FileDebate
 from moot.errors import InvalidInput, NotFound
 from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
+from moot.text.files import write_whole
 from moot.text.plain import clean
 
 NAMES = ("idea.md", "README.md")
@@ -108,14 +107,9 @@ def write_report(path: Path, text: str) -> Path:
     In a folder it is called like any other report.
     """
     path = path / REPORT.name if path.is_dir() else path
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8", errors="replace")
-        draft.replace(path)
+        write_whole(path, text.encode(errors="replace"))
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise InvalidInput(f"the report cannot be written to {path}: {error.strerror}; choose another place") from None
     return path
 

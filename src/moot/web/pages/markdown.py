@@ -14,13 +14,13 @@ from markupsafe import Markup
 from mdit_py_plugins.footnote import footnote_plugin
 
 from moot.export.html import ATTRIBUTES, SCHEMES, TAGS
+from moot.text.markdown import split_front_matter
 from moot.text.plain import printable
 
 MAX_ENTRY = 3
 LEFT_OUT = {"transcript"}
 """Sections of a document that a page shows in its own way."""
 _CLASSES = {"p": {"heading"}, "a": {"turn-link"}}
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _TURN = re.compile(r"turn-([0-9]+)")
 
 
@@ -56,7 +56,7 @@ def document(text: str, lead: str = "") -> Document:
     """
     reader = _reader(footnotes=True)
     env: dict[str, Any] = {}
-    tokens = reader.parse(_FRONT_MATTER.sub("", printable(text), count=1), env)
+    tokens = reader.parse(split_front_matter(printable(text))[1], env)
     tokens = _headed(list(_own_words(_without_footnotes(tokens), lead)))
     contents = tuple(_numbered(tokens))
     for token in tokens:
