@@ -549,7 +549,7 @@ async def test_the_latest_rating_stands_in_the_trace() -> None:
     await asking.app.rate(asking.id, 2, "Too short.")
     rating = await asking.app.rate(asking.id, 4)
     stored = await asking.app.load(asking.id)
-    assert (stored.rating, asking.app.trace(stored)["user_rating"]) == (rating, 4)
+    assert (stored.rating, asking.app.reading(stored).trace["user_rating"]) == (rating, 4)
 
 
 # Estimates

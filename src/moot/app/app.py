@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
@@ -38,9 +37,10 @@ from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
 from moot.core.replay import next_steps
 from moot.core.stored import StoredDebate
-from moot.core.trace import Trace, trace
+from moot.core.trace import Trace
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus, faults
 from moot.export.bundle import Chosen, Manifest
+from moot.export.documents import document, export
 from moot.export.stats import Stats, Totals
 from moot.llm.models import Choice, Models
 from moot.llm.providers import PREFERRED, USUAL
@@ -203,6 +203,9 @@ class App:
         """A stored debate as any reader sees it, be its format installed or not."""
         return Reading(stored, format_of(self.formats, stored.record))
 
+    async def read(self, debate_id: str) -> Reading:
+        return self.reading(await self.load(debate_id))
+
     async def list(
         self,
         limit: int = 20,
@@ -260,8 +263,8 @@ class App:
 
     async def conclude(self, debate_id: str) -> Record:
         """Let the step in progress end, then the closing steps; a debate that takes `end` for an answer gets that."""
-        stored = await self.load(debate_id)
-        record, question = stored.record, self.reading(stored).question
+        reading = await self.read(debate_id)
+        record, question = reading.record, reading.question
         if record.status in (Status.FINISHED, Status.CREATED):
             raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to conclude")
         if question and "end" in question.actions:
@@ -327,27 +330,7 @@ class App:
 
     async def export(self, debate_id: str, style: str) -> str:
         """A debate as a document: `md`, `html`, an `argdown` map, or `json`, which is its trace."""
-        if style not in ("md", "json", "html", "argdown"):
-            raise InvalidInput(f"cannot export as {style!r}; choose md, json, html or argdown")
-        stored = await self.load(debate_id)
-        if style == "json":
-            return orjson.dumps(self.trace(stored), option=orjson.OPT_INDENT_2).decode()
-        if style == "argdown":
-            from moot.export.argdown import argdown
-
-            return argdown(self.reading(stored))
-        text = self._document(stored)
-        if style == "md":
-            return text
-        from moot.export.html import page
-
-        return page(text, stored.record.topic)
-
-    def transcript(self, stored: StoredDebate) -> str:
-        """Every word of a debate, with its outcome, as markdown."""
-        from moot.export.transcript import markdown
-
-        return markdown(self.reading(stored))
+        return export(await self.read(debate_id), style)
 
     async def export_all(self, folder: Path, chosen: Chosen) -> Manifest:
         """Write the traces of many debates to a new folder, the newest first."""
@@ -363,30 +346,26 @@ class App:
                 if chosen.since is not None and record.created_at < chosen.since:
                     return
                 with suppress(NotFound):  # it was deleted meanwhile
-                    yield self.trace(await self.load(record.id))
+                    yield (await self.read(record.id)).trace
             after = Cursor(page[-1].created_at, page[-1].id)
-
-    def trace(self, stored: StoredDebate) -> Trace:
-        return trace(stored.record, stored.turns, stored.rating)
 
     async def write_document(self, debate_id: str, folder: Path | None = None) -> Path:
         """Write the document of an outcome as a new numbered file; the same document is written once."""
         from moot.records.files import write
 
-        stored = await self.load(debate_id)
-        return await asyncio.to_thread(
-            write, folder or self.settings.decisions, stored.record.topic, self._document(stored), debate_id
-        )
+        reading = await self.read(debate_id)
+        topic, text = reading.record.topic, document(reading)
+        return await asyncio.to_thread(write, folder or self.settings.decisions, topic, text, debate_id)
 
     async def make_workflow(self, debate_id: str) -> Workflow:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""
         from moot.delivery.issues import deliver
 
-        stored = await self.load(debate_id)
-        outcome = self.reading(stored).outcome
+        reading = await self.read(debate_id)
+        outcome = reading.outcome
         if isinstance(outcome, UnreadableOutcome):
             raise InvalidInput(f"no workflow can be made of {debate_id}: {UNREADABLE}")
-        issue = outcome.issue(stored.record) if outcome else None
+        issue = outcome.issue(reading.record) if outcome else None
         if issue is None:
             raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
         made = await self.store.add_workflow(debate_id, Workflow(id=_new_id("WFL"), title=issue.title, body=issue.body))
@@ -424,10 +403,6 @@ class App:
         await self.models.close()
         await self.store.close()
         await self.telemetry.close()
-
-    def _document(self, stored: StoredDebate) -> str:
-        """The outcome's own document, or the transcript."""
-        return self.reading(stored).document or self.transcript(stored)
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
         known = ", ".join(sorted(format.settings.model_fields))

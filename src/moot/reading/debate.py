@@ -16,6 +16,7 @@ from moot.core.format import AnyFormat
 from moot.core.replay import turn_events
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
+from moot.core.trace import Trace, trace
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.unreadable import read_outcome
@@ -134,6 +135,10 @@ class Reading:
     @cached_property
     def usage(self) -> Usage:
         return usage_of(self.turns)
+
+    @property
+    def trace(self) -> Trace:
+        return trace(self.record, self.turns, self.stored.rating)
 
     @property
     def last_event_id(self) -> int:

@@ -338,7 +338,7 @@ async def doctor() -> Exit:
 async def _show(app: App, stored: StoredDebate, as_json: bool) -> Exit:
     record, reading = stored.record, app.reading(stored)
     if as_json:
-        _print_json(app.trace(stored))
+        _print_json(reading.trace)
         return Exit.DONE
     console = Console()
     console.print(introduction(reading), soft_wrap=not console.is_terminal)

@@ -163,7 +163,7 @@ def show_turns(view: View, reading: Reading) -> None:
 
 
 async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting | None, how: Watching) -> Exit:
-    reading = app.reading(await app.load(debate_id))
+    reading = await app.read(debate_id)
     again = f"moot debate --resume {debate_id}"
     console = Console(stderr=how.as_json)
     match ending.status:

@@ -134,7 +134,7 @@ async def list_debates(
 @routes.get("/debates/{debate_id}")
 async def show_debate(debate_id: DebateId, server: Serving) -> WholeDebate:
     """A debate with its turns, outcome, usage, and the question it waits with."""
-    return whole_debate(server.app.reading(await server.app.load(debate_id)))
+    return whole_debate(await server.app.read(debate_id))
 
 
 @routes.delete("/debates/{debate_id}", status_code=204)
@@ -205,7 +205,7 @@ async def follow_debate(
     follow: Annotated[bool, Query(description="stay while the debate waits for a person")] = False,
 ) -> EventStream:
     """Server-sent events: what was missed, then what happens; ends after the terminal event."""
-    reading = server.app.reading(await server.app.load(debate_id))
+    reading = await server.app.read(debate_id)
     seen = after if last_event_id is None else last_event_id
     return EventStream(server.hub, reading.record, events_of(reading.stored, reading.format), seen, follow)
 

@@ -29,7 +29,7 @@ class Debates:
         return (await self.app.create(format, topic, settings, start=True)).id
 
     async def report(self, debate_id: str) -> DebateReport:
-        return debate_report(self.app.reading(await self.app.load(debate_id)))
+        return debate_report(await self.app.read(debate_id))
 
     async def finished(self, words: Sequence[str]) -> AsyncIterator[Record]:
         """Debates with an outcome in which all these words stand, newest first."""

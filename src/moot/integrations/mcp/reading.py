@@ -16,6 +16,7 @@ from moot.app import App
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import MootError, NotFound
+from moot.export.documents import transcript
 from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line
 
 LATEST = 20
@@ -33,7 +34,7 @@ class Reader:
 
     async def transcript(self, id: str) -> str:
         """Every word of a debate, with its outcome."""
-        return _quoted(self.app.transcript(await self.app.load(id)))
+        return _quoted(transcript(await self.app.read(id)))
 
     async def decision(self, id: str) -> str:
         """The record of a debate's outcome; the transcript where its format writes no record of its own."""

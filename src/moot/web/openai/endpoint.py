@@ -180,7 +180,7 @@ async def _play(app: App, format: AnyFormat, begun: Begun, url: str) -> AsyncGen
         failed = DebateEnded(f"{begun.debate} failed: {last.error}; it can be resumed at {url}")
         failed.code = last.code
         raise failed
-    reading = app.reading(await app.load(begun.debate))
+    reading = await app.read(begun.debate)
     content = f"{_content(reading, last)}\n\n{words.signature(begun.debate, url)}"
     yield Answer(content, reading.usage, reading.record.status)
 

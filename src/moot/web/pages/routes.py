@@ -192,7 +192,7 @@ class Pages:
         await self._app.restore(debate_id)
 
     async def _view(self, debate_id: str) -> DebatePage:
-        reading = self._app.reading(await self._app.load(debate_id))
+        reading = await self._app.read(debate_id)
         view = await asyncio.to_thread(debate_page, reading)  # a hundred turns take half a second
         if reading.record.status is Status.QUEUED and not (await self._app.load_of_queue()).workers:
             return replace(view, status_text=NOBODY_WORKS)

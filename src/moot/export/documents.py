@@ -1,0 +1,38 @@
+"""A debate as one document, in any of the styles that a user can ask for."""
+
+from __future__ import annotations
+
+import orjson
+
+from moot.errors import InvalidInput
+from moot.reading.debate import Reading
+
+
+def export(reading: Reading, style: str) -> str:
+    """`md`, `html`, an `argdown` map, or `json`, which is the trace. Each brings in only what it needs."""
+    match style:
+        case "md":
+            return document(reading)
+        case "json":
+            return orjson.dumps(reading.trace, option=orjson.OPT_INDENT_2).decode()
+        case "argdown":
+            from moot.export.argdown import argdown
+
+            return argdown(reading)
+        case "html":
+            from moot.export.html import page
+
+            return page(document(reading), reading.record.topic)
+    raise InvalidInput(f"cannot export as {style!r}; choose md, json, html or argdown")
+
+
+def document(reading: Reading) -> str:
+    """The outcome's own document, or the transcript."""
+    return reading.document or transcript(reading)
+
+
+def transcript(reading: Reading) -> str:
+    """Every word of a debate, with its outcome, as markdown."""
+    from moot.export.transcript import markdown
+
+    return markdown(reading)
