@@ -19,6 +19,7 @@ from moot.core.debate import Status
 from moot.core.events import DebateFinished, DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted
 from moot.core.stored import StoredDebate
 from moot.errors import NotFound, StoreError
+from moot.runs import follow as following
 from moot.runs.follow import follow
 from moot.runs.live import Live
 from moot.testing import ScriptedModel
@@ -178,3 +179,26 @@ async def test_a_debate_that_is_not_there_is_not_followed() -> None:
     await app.delete(debate_id)
     with pytest.raises(NotFound, match=f"no debate '{debate_id}'"):
         await anext(follow(app.store, app.formats, debate_id, asyncio.Queue()))
+
+
+@pytest.mark.parametrize("here", [True, False])
+async def test_the_store_is_not_looked_at_again_while_the_debate_runs_in_the_same_process(
+    here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "LOOK_SECONDS", 0.001)
+    loads = 0
+
+    class Running:
+        async def load(self, debate_id: str) -> StoredDebate:
+            nonlocal loads
+            loads += 1
+            return StoredDebate(replace(STORED.record, status=Status.RUNNING), STORED.turns)
+
+    heard: asyncio.Queue[Event | None] = asyncio.Queue()
+    events = follow(Running(), APP.formats, STORED.record.id, heard, EVENTS[-2].id, is_heard=lambda _: here)
+    reading = asyncio.create_task(anext(events))
+    await asyncio.sleep(0.1)
+    heard.put_nowait(EVENTS[-1])
+    assert await reading == EVENTS[-1]
+    assert (loads == 1) is here
+    await events.aclose()

@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 
 from moot.core.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStarted
 from moot.runs.live import Heard
-from moot.runs.notify import EVENTS, Listener, Publisher, messages
+from moot.runs.notify import EVENTS, TICK_SECONDS, Listener, Publisher, messages
 from moot.runs.workers import PostgresQueue
 from moot.store.postgres import Server
 from moot.store.store import Store
@@ -244,6 +244,29 @@ class Flaky:
             self.lost.append(told)
             raise ConnectionResetError("the database is away")
         await self._server.pool.execute(sql, channel, told)
+
+
+class Slow(Flaky):
+    """A server whose database takes long for the first message."""
+
+    async def execute(self, sql: str, channel: str, told: list[str]) -> None:
+        self.lost.append(told)
+        if len(self.lost) == 1:
+            await asyncio.sleep(4 * TICK_SECONDS)
+        await self._server.pool.execute(sql, channel, told)
+
+
+async def test_what_is_said_while_a_message_is_on_its_way_comes_after_it(server: Server) -> None:
+    slow: Any = Slow(server)
+    teller = Publisher(slow)
+    async with wiretap(server) as tap:
+        teller.emit(started(0, 1))
+        while not slow.lost:  # noqa: ASYNC110 - it is told by a task of its own
+            await asyncio.sleep(0.01)
+        teller.emit(chunk("One ", 0, 2))
+        first, second = await tap.next(), await tap.next()
+    assert ("turn_started" in first, "turn_chunk" in second) == (True, True)
+    await teller.close()
 
 
 async def test_what_could_not_be_told_is_looked_up_before_anything_else_is_heard(server: Server) -> None:

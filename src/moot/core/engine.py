@@ -108,13 +108,14 @@ async def run_debate(
     now: Callable[[], float],
     until: Until | None = None,
     retry_in: RetryIn = lambda error, advanced: None,
+    on_stored: Callable[[Turn], None] = lambda turn: None,
 ) -> RunResult:
     """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number.
 
     `until` may hand the debate back before some steps; `retry_in` says after how many seconds a run that failed is to
-    be tried again, if at all; it is told whether the run had stored a turn.
+    be tried again, if at all; it is told whether the run had stored a turn. `on_stored` gets each turn once readers do.
     """
-    return await _Run(record, turns, format, store, player_for, sink, now, until, retry_in).to_its_end()
+    return await _Run(record, turns, format, store, player_for, sink, now, until, retry_in, on_stored).to_its_end()
 
 
 class _Run:
@@ -129,6 +130,7 @@ class _Run:
         now: Callable[[], float],
         until: Until | None,
         retry_in: RetryIn,
+        on_stored: Callable[[Turn], None],
     ) -> None:
         self.record = record
         self.turns = turns
@@ -139,6 +141,7 @@ class _Run:
         self.now = now
         self.until = until
         self.retry_in = retry_in
+        self.on_stored = on_stored
         self.control = Control(concluding=record.concluding)
         self.emitter = Emitter(record.id, record.run, sink, now)
         self.advanced = False
@@ -300,6 +303,7 @@ class _Run:
             self.control = await self.store.append(self.record.id, turn)
             self.advanced = True
             self.emitter.show(turn, title, notes)
+        self.on_stored(turn)
         return turn
 
     async def _end(self, ending: RunResult, event: Terminal) -> RunResult:

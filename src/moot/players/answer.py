@@ -23,10 +23,13 @@ class SpeechStream:
 
     def __init__(self, titles: Mapping[str, str], show: Callable[[str], None]) -> None:
         self._titles = titles
+        self._beginnings = {name[:end] for name in titles for end in range(len(name) + 1)}
         self._show = show
         self.restart()
 
     def restart(self) -> Callable[[str], None]:
+        if not self._titles:
+            return self._show
         self._held = ""
         """A last word that may still grow into a name."""
         self._inside = False
@@ -40,7 +43,7 @@ class SpeechStream:
             start += 1
         while cut > start and _in_word(text[cut - 1]):
             cut -= 1
-        if not any(name.startswith(text[cut:]) for name in self._titles):
+        if text[cut:] not in self._beginnings:
             cut = len(text)
         self._held = text[cut:]
         if cut:
@@ -49,7 +52,7 @@ class SpeechStream:
 
     def finish(self) -> None:
         """Show what was held back."""
-        if self._held:
+        if self._titles and self._held:
             self._show(rename(self._held, self._titles))
 
 
@@ -116,9 +119,10 @@ def _read(text: str, answer: type[Answer], allow_partial: Literal["trailing-stri
 
 
 def rename(text: str, titles: Mapping[str, str]) -> str:
-    if not any(name in text for name in titles):
-        return text
-    return re.sub(rf"\b({'|'.join(map(re.escape, titles))})\b", lambda match: titles[match[0]], text)
+    for name in titles:
+        if name in text:
+            return re.sub(rf"\b({'|'.join(map(re.escape, titles))})\b", lambda match: titles[match[0]], text)
+    return text
 
 
 def _in_word(letter: str) -> bool:

@@ -46,7 +46,6 @@ class EmbeddedQueue:
         """`sink` gets the events of all runs, `on_paused` the debates that stop because nobody has answered."""
         self._runner = runner
         self._retry_seconds = retry_seconds
-        self._sink = sink
         self._on_paused = on_paused
         self._queued: dict[str, float] = {}
         """What waits for room, and since when."""
@@ -54,7 +53,7 @@ class EmbeddedQueue:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._chores: set[asyncio.Task[None]] = set()
         self._draining = False
-        self._live = Live()
+        self._live = Live(sink, self._runs.hear)
 
     async def load(self) -> Load:
         return Load(len(self._runs), len(self._queued), 1)
@@ -75,12 +74,14 @@ class EmbeddedQueue:
 
     async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
         with self._live.listening(debate_id) as heard:
-            async for event in follow(self._runner.store, self._runner.formats, debate_id, heard, after, through_waits):
+            store, formats, here = self._runner.store, self._runner.formats, self._runs.__contains__
+            async for event in follow(store, formats, debate_id, heard, after, through_waits, is_heard=here):
                 yield event
 
     def look_at(self, debate_id: str) -> AsyncGenerator[Event, None]:
         """What is stored of a debate, now and as it grows: all there is to see of one that another process runs."""
-        return follow(self._runner.store, self._runner.formats, debate_id, asyncio.Queue(), through_waits=True)
+        store, formats = self._runner.store, self._runner.formats
+        return follow(store, formats, debate_id, asyncio.Queue(), through_waits=True, is_heard=self._runs.__contains__)
 
     async def look_after(self, debate_id: str) -> None:
         for found in await self._runner.store.unfinished():
@@ -95,11 +96,6 @@ class EmbeddedQueue:
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
-
-    def _hear(self, event: Event) -> None:
-        self._sink(event)
-        self._live.emit(event)
-        self._runs.hear(event)
 
     def _admit(self, debate_id: str) -> None:
         self._forget_timer(debate_id)
@@ -116,7 +112,7 @@ class EmbeddedQueue:
 
     async def _run(self, debate_id: str) -> None:
         try:
-            ending = await self._runner.run_queued(debate_id, self._hear)
+            ending = await self._runner.run_queued(debate_id, self._live.emit)
             if ending.status is Status.WAITING:
                 await self._wait_for_person(debate_id, 0.0)
             elif ending.status is Status.FAILED:

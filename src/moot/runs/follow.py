@@ -35,11 +35,12 @@ async def follow(
     after: int = 0,
     through_waits: bool = False,
     ask: Callable[[], Awaitable[bool]] | None = None,
+    is_heard: Callable[[str], bool] = lambda debate_id: False,
 ) -> AsyncGenerator[Event, None]:
     """What happens in a debate after an event's id, to its end; or only until it waits for a person.
 
     `ask` has the text so far of the turns in progress told again, when some of it was not heard; False says that it
-    is too early for that.
+    is too early for that. While `is_heard`, nothing the debate's run says gets lost, and the store need not be asked.
     """
     place = _Place(after)
     event: Event | None = None
@@ -58,14 +59,16 @@ async def follow(
                 return
         if place.lost and ask:
             place.lost = not await ask()
-        event = await _next(heard)
+        event = await _next(heard, (lambda _: False) if behind else is_heard, debate_id)
 
 
-async def _next(heard: Heard) -> Event | None:
-    try:
-        return await asyncio.wait_for(heard.get(), LOOK_SECONDS)
-    except TimeoutError:
-        return None
+async def _next(heard: Heard, is_heard: Callable[[str], bool], debate_id: str) -> Event | None:
+    while True:
+        try:
+            return await asyncio.wait_for(heard.get(), LOOK_SECONDS)
+        except TimeoutError:
+            if not is_heard(debate_id):
+                return None
 
 
 async def _stored(store: Loads, formats: Mapping[str, AnyFormat], debate_id: str) -> list[Event] | None:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from moot.core.emitter import Sink
 from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted
 
 Heard: TypeAlias = "asyncio.Queue[Event | None]"
@@ -25,20 +26,14 @@ class Listeners:
     """Who follows which debate."""
 
     def __init__(self) -> None:
-        self._heard: dict[str, set[Heard]] = {}
-
-    def __contains__(self, debate_id: str) -> bool:
-        return debate_id in self._heard
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._heard)
+        self.heard: dict[str, set[Heard]] = {}
 
     def tell(self, debate_id: str, event: Event | None) -> None:
-        for heard in self._heard.get(debate_id, ()):
+        for heard in self.heard.get(debate_id, ()):
             heard.put_nowait(event)
 
     def tell_all_to_look(self) -> None:
-        for debate_id in self._heard:
+        for debate_id in self.heard:
             self.tell(debate_id, None)
 
     @contextmanager
@@ -46,23 +41,34 @@ class Listeners:
         heard: Heard = asyncio.Queue()
         for event in so_far:
             heard.put_nowait(event)
-        self._heard.setdefault(debate_id, set()).add(heard)
+        self.heard.setdefault(debate_id, set()).add(heard)
         try:
             yield heard
         finally:
-            self._heard[debate_id].discard(heard)
-            if not self._heard[debate_id]:
-                del self._heard[debate_id]
+            self.heard[debate_id].discard(heard)
+            if not self.heard[debate_id]:
+                del self.heard[debate_id]
 
 
 class Live:
-    def __init__(self) -> None:
+    def __init__(self, sink: Sink = lambda event: None, on_turn: Sink = lambda event: None) -> None:
+        """`sink` gets every event, `on_turn` those that are no text: there are few of them."""
+        self._sink = sink
+        self._on_turn = on_turn
         self._speeches: dict[str, dict[int, _Speech]] = {}
         self._listeners = Listeners()
 
     def emit(self, event: Event) -> None:
-        self._note(event)
-        self._listeners.tell(event.debate, event)
+        self._sink(event)
+        if isinstance(event, TurnChunk):
+            if speech := self._speeches.get(event.debate, {}).get(event.position):
+                speech.text.append(event.text)
+                speech.last = event
+        else:
+            self._note(event)
+            self._on_turn(event)
+        if event.debate in self._listeners.heard:
+            self._listeners.tell(event.debate, event)
 
     def listening(self, debate_id: str) -> AbstractContextManager[Heard]:
         return self._listeners.listening(debate_id, self.so_far(debate_id))
@@ -79,10 +85,6 @@ class Live:
     def _note(self, event: Event) -> None:
         if isinstance(event, TurnStarted):
             self._speeches.setdefault(event.debate, {})[event.position] = _Speech(event)
-        elif isinstance(event, TurnChunk):
-            if speech := self._speeches.get(event.debate, {}).get(event.position):
-                speech.text.append(event.text)
-                speech.last = event
         elif isinstance(event, TurnFinished):
             self._speeches.get(event.debate, {}).pop(event.position, None)
         elif isinstance(event, DebateStarted | Terminal):

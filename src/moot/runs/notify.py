@@ -81,21 +81,28 @@ class Publisher:
             self._sending = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        await asyncio.sleep(TICK_SECONDS)
-        told, self._told = [*self._untold, *self._told], []
-        self._untold.clear()
-        self._open.clear()
-        self._sending = None
+        """One message after the other: what comes later must not be heard first."""
+        try:
+            while self._told:
+                await asyncio.sleep(TICK_SECONDS)
+                told, self._told = [*self._untold, *self._told], []
+                self._untold.clear()
+                self._open.clear()
+                await self._notify([each for each in told if each])
+        finally:
+            self._sending = None
+
+    async def _notify(self, told: list[Event | str]) -> None:
         try:
             with clear_errors(self._server.place):
                 await self._server.pool.execute(
                     "SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message",
                     EVENTS,
-                    list(messages(each for each in told if each)),
+                    list(messages(iter(told))),
                 )
         except StoreError as error:
             log.debug("nobody was told: %s", error)
-            self._untold.update(each if isinstance(each, str) else each.debate for each in told if each)
+            self._untold.update(each if isinstance(each, str) else each.debate for each in told)
 
 
 def messages(told: Iterator[Event | str]) -> Iterator[str]:
@@ -162,7 +169,7 @@ class Listener:
         closed = asyncio.Event()
         connection.add_termination_listener(lambda _: closed.set())
         await connection.execute(
-            "SELECT pg_notify($1, debate_id) FROM unnest($2::text[]) AS debate_id", ASKS, list(self._listeners)
+            "SELECT pg_notify($1, debate_id) FROM unnest($2::text[]) AS debate_id", ASKS, list(self._listeners.heard)
         )
         while True:
             with suppress(TimeoutError):
@@ -172,7 +179,7 @@ class Listener:
     def _hear(self, message: str) -> None:
         for line in message.split("\n"):  # no other of the many line ends there are, which may stand in a text
             debate_id, _, body = line.partition(" ")
-            if debate_id not in self._listeners:
+            if debate_id not in self._listeners.heard:
                 continue
             if not body:
                 self._listeners.tell(debate_id, None)

@@ -93,12 +93,13 @@ class Runner:
             stored.turns,
             format,
             store=store,
+            sink=sink,
             player_for=self._players_of(format, store),
             now=self._clock(record),
             until=until,
             retry_in=retry_in,
         )
-        playing = asyncio.create_task(self._telemetry.run(record, sink, lambda heard: played(sink=heard)))
+        playing = asyncio.create_task(self._telemetry.run(record, lambda on_stored: played(on_stored=on_stored)))
         beating = asyncio.create_task(self._beat(record.id, record.run))
         try:
             await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)

@@ -69,7 +69,6 @@ class PostgresQueue:
         self._begun: set[str] = set()
         """The runs that have said something: they hand their debate back when they are interrupted."""
         self._woken = asyncio.Event()
-        self._asked: dict[str, float] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._draining = False
 
@@ -105,23 +104,24 @@ class PostgresQueue:
         return tuple(worker for worker in seen if not is_dead(worker.process))
 
     async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
+        asked = -ASK_SECONDS
+
         async def ask() -> bool:
-            if time.monotonic() - self._asked.get(debate_id, 0.0) < ASK_SECONDS:
+            nonlocal asked
+            if time.monotonic() - asked < ASK_SECONDS:
                 return False
-            self._asked[debate_id] = time.monotonic()
+            asked = time.monotonic()
             await self._tell(ASKS, debate_id)
             return True
 
         with self._ear.listening(debate_id) as heard:
             with suppress(StoreError):
                 await self._runner.store.watch(debate_id)
-            self._asked.pop(debate_id, None)
             await ask()
             async for event in follow(
                 self._runner.store, self._runner.formats, debate_id, heard, after, through_waits, ask
             ):
                 yield event
-        self._asked.pop(debate_id, None)
 
     async def look_after(self, debate_id: str) -> None:
         """Nothing: whatever there is to do for a debate is a job, and those who follow it look for themselves."""

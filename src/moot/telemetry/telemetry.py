@@ -12,10 +12,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from moot.core.debate import Record, Status, Step
-from moot.core.emitter import Sink
+from moot.core.debate import Record, Status, Step, Turn
 from moot.core.engine import Player, Reply, RunResult, TurnWriter
-from moot.core.events import Event, TurnFinished
 from moot.core.script import Debate
 from moot.errors import Fenced, ModelError
 from moot.llm.client import Client, Completion, Connection, Request
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Connect: TypeAlias = Callable[[str], Awaitable[Connection]]
+OnStored: TypeAlias = Callable[[Turn], None]
 
 
 class Telemetry:
@@ -35,8 +34,8 @@ class Telemetry:
         self.metrics = metrics
         self.spans = spans or NoSpans()
 
-    async def run(self, record: Record, sink: Sink, play: Callable[[Sink], Awaitable[RunResult]]) -> RunResult:
-        """Observe a run of a debate; `play` is given the sink to tell its events to."""
+    async def run(self, record: Record, play: Callable[[OnStored], Awaitable[RunResult]]) -> RunResult:
+        """Observe a run of a debate; `play` is given what is to be told of each turn it stores."""
         about = {
             **_in_debate(record.id, "invoke_workflow"),
             "gen_ai.workflow.name": record.format,
@@ -49,7 +48,7 @@ class Telemetry:
         ):
             log.info("run started")
             try:
-                ending = await play(partial(self._hear, record.format, sink))
+                ending = await play(partial(self._stored, record.format))
             except (asyncio.CancelledError, Fenced) as error:
                 log.info("run left", extra={"code": getattr(error, "code", "interrupted"), "duration_ms": _ms(began)})
                 raise
@@ -89,22 +88,19 @@ class Telemetry:
             self.metrics.call_answered(provider, request.model, time.monotonic() - began, completion.usage)
         return completion
 
-    def _hear(self, format: str, sink: Sink, event: Event) -> None:
-        sink(event)
-        if not isinstance(event, TurnFinished):
-            return
+    def _stored(self, format: str, turn: Turn) -> None:
         about = {
-            "seat": event.seat,
-            "kind": event.kind,
-            "round": event.round,
-            "position": event.position,
-            "duration_ms": event.duration_ms,
-            "input_tokens": event.usage.input_tokens,
-            "output_tokens": event.usage.output_tokens,
+            "seat": turn.seat,
+            "kind": turn.kind,
+            "round": turn.round,
+            "position": turn.position,
+            "duration_ms": turn.duration_ms,
+            "input_tokens": turn.usage.input_tokens,
+            "output_tokens": turn.usage.output_tokens,
         }
         log.info("turn stored", extra=about)
         if self.metrics:
-            self.metrics.turn_stored(format, event.kind, event.duration_ms / 1000)
+            self.metrics.turn_stored(format, turn.kind, turn.duration_ms / 1000)
 
     def _ended(self, record: Record, ending: RunResult, duration_ms: int) -> None:
         retried = ending.status is Status.QUEUED

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from moot.core.debate import Record
-from moot.core.events import Event
+from moot.core.events import Event, Terminal
 from moot.reading.history import stopped
 from moot.web.stream.log import Log, Missed
 
@@ -48,10 +48,10 @@ class Hub:
         return sum(map(len, self._readers.values()))
 
     def emit(self, event: Event) -> None:
-        log = self._logs.setdefault(event.debate, Log())
+        log = self._logs.get(event.debate) or self._logs.setdefault(event.debate, Log())
         if not log.append(event):
             return
-        if log.over:
+        if isinstance(event, Terminal):
             self._forget_oldest(event.debate)
         if event.debate in self._readers:
             self._changed.add(event.debate)

@@ -14,14 +14,10 @@ from typing import Literal, NamedTuple, TypeAlias
 from moot.core.debate import Record, Status
 from moot.core.events import (
     EVENTS_PER_RUN,
-    DebateFailed,
-    DebateFinished,
-    DebateStopped,
     Event,
     TurnChunk,
     TurnFinished,
     TurnStarted,
-    Waiting,
     encode,
 )
 
@@ -59,16 +55,19 @@ class Missed(NamedTuple):
     over: bool
 
 
-def frame(event: Event) -> Frame:
-    kind: Kind = "told"
-    if isinstance(event, TurnStarted | TurnChunk):
-        kind = "said"
-    elif isinstance(event, Waiting):
-        kind = "waiting"
-    elif isinstance(event, DebateFinished | DebateStopped | DebateFailed):
-        kind = "end"
+KINDS: dict[str, Kind] = {
+    "turn_started": "said",
+    "turn_chunk": "said",
+    "waiting": "waiting",
+    "debate_finished": "end",
+    "debate_stopped": "end",
+    "debate_failed": "end",
+}
+
+
+def frame(event: Event, speech: int = 0) -> Frame:
     data = b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), encode(event))
-    return Frame(event.id, data, kind)
+    return Frame(event.id, data, KINDS.get(event.type, "told"), speech)
 
 
 class Log:
@@ -85,10 +84,15 @@ class Log:
 
     def append(self, event: Event) -> bool:
         """False for what was told before."""
-        new = frame(event)
-        if new.id <= self._last_id:
+        if event.id <= self._last_id:
             return False
-        new = self._noted(event, new)
+        if isinstance(event, TurnChunk):
+            speaking = self._speaking.get(event.position)
+            if speaking:
+                speaking.chunks.append(event)
+            new = frame(event, speaking.started.id if speaking else 0)
+        else:
+            new = self._noted(event)
         self.frames.append(new)
         self._last_id = new.id
         self.written += len(new.data)
@@ -165,13 +169,10 @@ class Log:
         missed = [told[id] for id in sorted(told) if id > after]
         return [whole for _, group in groupby(missed, key=_speaker) for whole in _put_together(list(group))]
 
-    def _noted(self, event: Event, new: Frame) -> Frame:
+    def _noted(self, event: Event) -> Frame:
+        new = frame(event, event.id if isinstance(event, TurnStarted) else 0)
         if isinstance(event, TurnStarted):
-            new = new._replace(speech=new.id)
             self._speaking[event.position] = _Speaking(new, [])
-        elif isinstance(event, TurnChunk) and event.position in self._speaking:
-            self._speaking[event.position].chunks.append(event)
-            new = new._replace(speech=self._speaking[event.position].started.id)
         elif isinstance(event, TurnFinished):
             self._speaking.pop(event.position, None)
         elif new.kind in ("waiting", "end") or event.type == "debate_started":
