@@ -167,7 +167,7 @@ def test_processes_that_write_at_once_all_get_numbers_of_their_own(tmp_path: Pat
 # Hostile titles
 
 
-@settings(max_examples=1000)
+@settings(max_examples=200)
 @given(title=HOSTILE, text=st.text(max_size=50))
 def test_no_title_writes_outside_its_folder(title: str, text: str) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -57,7 +57,7 @@ def test_requests_made_up_from_the_document_are_answered_as_it_says(
         operation = result.ok()
 
         @hypothesis.settings(
-            max_examples=40, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
+            max_examples=20, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck)
         )
         @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
         def holds(case: Any) -> None:
