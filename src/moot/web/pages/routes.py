@@ -38,8 +38,8 @@ from moot.web.api import Server
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, form, settings
 from moot.web.pages.markdown import speech
-from moot.web.pages.turns import ACTIONS
-from moot.web.pages.views import DebatePage, cell_text, cost_text, debate_page, list_row
+from moot.web.pages.turns import ACTIONS, in_a_line
+from moot.web.pages.views import DebatePage, age_text, cell_text, cost_text, debate_page
 from moot.web.schemas import cursor, place
 
 if TYPE_CHECKING:
@@ -95,12 +95,11 @@ class Pages:
         after = place(page) if page else None
         found = await self._app.summaries(PAGE_SIZE + 1, status, asked["format"] or None, asked["q"], after)
         shown = found[:PAGE_SIZE]
-        now = time.time()
-        rows = [list_row(each, self._app.reading(StoredDebate(each.record)), now) for each in shown]
+        rows = [(each, self._app.reading(StoredDebate(each.record))) for each in shown]
         return self._page(
             "list.html",
             rows=rows,
-            live=any(row.live for row in rows),
+            live=any(debate.live for _, debate in rows),
             searching=any(asked.values()) or after is not None,
             older=_link(asked, shown[-1].record) if len(found) > PAGE_SIZE else "",
             newer=_link(asked) if after else "",
@@ -258,6 +257,12 @@ def _templates() -> Environment:
     )
     templates.filters["clock"] = lambda at: datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
     templates.filters["drawing"] = Markup  # our own drawings, whose text is escaped
+    templates.filters |= {
+        "line": in_a_line,
+        "cost": cost_text,
+        "iso": iso,
+        "age": lambda at: age_text(time.time() - at),
+    }
     templates.filters |= {"speech": speech, "cell": cell_text, "who": title_of, "notice_text": notice_text}
     templates.globals.update(version=version("moot"), here="", actions=ACTIONS)
     return templates

@@ -1,4 +1,4 @@
-"""What the pages show of a debate: its reading, and what is rendered of it; a line of the list.
+"""What the pages show of a debate: its reading, and what is rendered of it.
 
 Knows no HTTP and no templates. Every text of a model or a person is still raw here, or has been through `markdown`.
 """
@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from moot.core.debate import Bar, Cell, Status, Usage, span_seconds
+from moot.core.debate import Bar, Cell, Usage, span_seconds
 from moot.reading import words
 from moot.reading.debate import Reading, usage_of
-from moot.store.store import Summary
 from moot.web.pages.markdown import Document, document, speech
-from moot.web.pages.turns import Cards, cards, colours_of, in_a_line
+from moot.web.pages.turns import Cards, cards, colours_of
 
 if TYPE_CHECKING:
     from moot.web.charts import Chart
@@ -61,23 +59,6 @@ class DebatePage:
     charts: tuple[Chart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ListRow:
-    id: str
-    topic: str
-    format: str
-    status: Status
-    status_text: str
-    live: bool
-    outcome: str
-    cost: str
-    created: str
-    """ISO 8601."""
-    age: str
-    workflow: str
-    stars: int | None
-
-
 def debate_page(reading: Reading) -> DebatePage:
     outcome, text = reading.outcome, reading.document
     return DebatePage(
@@ -90,24 +71,6 @@ def debate_page(reading: Reading) -> DebatePage:
         document=document(text, outcome.headline()) if outcome and text else None,
         summary=speech(outcome.summary) if outcome and not text else None,
         charts=_charts(reading),
-    )
-
-
-def list_row(summary: Summary, reading: Reading, now: float) -> ListRow:
-    record = summary.record
-    return ListRow(
-        record.id,
-        " ".join(record.topic.split()),
-        record.format,
-        record.status,
-        reading.status_text,
-        reading.live,
-        in_a_line(reading.headline or record.error or ""),
-        cost_text(summary.usage),
-        datetime.fromtimestamp(record.created_at, UTC).isoformat(timespec="seconds"),
-        age_text(now - record.created_at),
-        summary.workflow or "",
-        summary.stars,
     )
 
 
