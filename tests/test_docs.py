@@ -26,12 +26,7 @@ def test_every_link_in_the_docs_leads_somewhere() -> None:
 
 
 async def test_the_format_in_the_docs_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs/formats.md").read_text()
-    folder = tmp_path / "slam"
-    folder.mkdir()
-    for language, name in (("python", "format.py"), ("jinja", "rules.md"), ("jinja", "poem.md")):
-        blocks = re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
-        (folder / name).write_text(next(block for block in blocks if name in block.splitlines()[0]))
+    _write_slam(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     from slam.format import SLAM  # type: ignore[import-not-found]
 
@@ -41,3 +36,30 @@ async def test_the_format_in_the_docs_works_as_written(tmp_path: Path, monkeypat
     outcome = (await app.load(record.id)).record.outcome
     assert outcome == {"summary": "first wrote 98 letters.", "caveats": [], "winner": "first"}
     assert "slam" in sys.modules
+
+
+async def test_what_the_format_in_the_docs_declares_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write_slam(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from slam.declared import SLAM  # type: ignore[import-not-found]
+
+    app = scripted_app(ScriptedModel(lambda request: "rain " * 10), formats=by_name([SLAM]))
+    record = await app.create("slam", "Rain", {"max_rounds": 2})
+    await app.run(record.id, lambda event: None)
+    (chart,) = app.reading(await app.load(record.id)).charts
+    assert (chart.title, chart.series[0].name, chart.series[0].values) == ("Letters by round", "First", {1: 49, 2: 49})
+    assert (SLAM.reason("silence"), SLAM.reason("max_cost")) == (
+        "a poet had nothing more to say",
+        "the limit of cost was reached",
+    )
+
+
+def _write_slam(site: Path) -> None:
+    """The package in the page about formats."""
+    page = (ROOT / "docs/formats.md").read_text()
+    folder = site / "slam"
+    folder.mkdir()
+    files = (("python", "format.py"), ("python", "declared.py"), ("jinja", "rules.md"), ("jinja", "poem.md"))
+    for language, name in files:
+        blocks = re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+        (folder / name).write_text(next(block for block in blocks if name in block.splitlines()[0]))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 GROUP = "moot.formats"
+DEFAULT = "panel"
+"""What a debate is that names no format."""
 
 
 def built_in() -> tuple[AnyFormat, ...]:

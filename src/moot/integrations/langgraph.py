@@ -33,7 +33,7 @@ from moot.core.events import DebateStopped, Event, RoundStarted, TurnFinished, e
 from moot.core.format import AnyFormat
 from moot.core.replay import INTERRUPTIONS, next_steps, turn_events
 from moot.errors import Busy, DebateEnded, Fenced, InvalidInput, WrongStatus, faults
-from moot.formats import find
+from moot.formats import DEFAULT, find
 
 Node: TypeAlias = Literal["analyze", "run_round", "evaluate", "checkpoint", "synthesize"]
 Phase: TypeAlias = Literal[Node, "finished"]
@@ -75,7 +75,7 @@ class Answered(BaseModel):
 
 
 def debate_graph(
-    app: App, format: str = "panel", **settings: JsonValue
+    app: App, format: str = DEFAULT, **settings: JsonValue
 ) -> StateGraph[DebateState, None, DebateInput, DebateOutput]:
     """The graph of a debate: compile it with any checkpointer, or without one as a node of another graph.
 

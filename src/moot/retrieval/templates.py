@@ -18,8 +18,7 @@ from moot.retrieval.retriever import Document
 from moot.text.files import write_whole
 from moot.text.markdown import split_front_matter
 
-BUILT_IN = Path(__file__).parents[1] / "formats" / "critique" / "templates"
-"""The files stand beside their format, of whose code nothing is needed."""
+BUILT_IN = Path(__file__).parent / "reasoning_templates"
 MAX_BYTES = 20_000
 """Bytes of a file; a few templates go into every prompt of a debate."""
 

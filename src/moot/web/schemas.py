@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, Strict
 from moot.core.debate import Action, JsonObject, Record, Usage
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
+from moot.formats import DEFAULT
 from moot.reading.views import DebateView, View
 from moot.store.store import Cursor
 
@@ -22,7 +23,7 @@ class Body(BaseModel):
 
 
 class NewDebate(Body):
-    format: StrictStr = Field("panel", description="one of GET /api/formats")
+    format: StrictStr = Field(DEFAULT, description="one of GET /api/formats")
     topic: StrictStr = Field(min_length=1, description="the question, at most 4000 characters")
     settings: dict[str, JsonValue] = Field(default_factory=dict, description="what the format lets its user choose")
 
