@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import asyncpg
 import pytest
 
-from moot.core.debate import Record, Turn
+from moot.core.debate import Record, Status, Turn
+from moot.core.engine import RunResult
 from moot.errors import StoreError
 from moot.store.postgres import open_postgres
 from moot.store.sql import queries, turn_parameters
@@ -96,3 +98,35 @@ async def test_turns_cannot_be_changed(store: Store, session: asyncpg.Connection
 
     with pytest.raises(asyncpg.RaiseError, match="turns are written once, never changed"):
         await session.execute(sql)
+
+
+async def test_what_a_run_does_often_takes_few_round_trips(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    def wrap(real: Any) -> Any:
+        async def send(connection: Any, sql: str, *arguments: Any, **named: Any) -> Any:
+            sent.append(sql)
+            return await real(connection, sql, *arguments, **named)
+
+        return send
+
+    for name in ("execute", "fetch", "fetchrow", "fetchval"):
+        monkeypatch.setattr(asyncpg.Connection, name, wrap(getattr(asyncpg.Connection, name)))
+    finished = RunResult(Status.FINISHED, "completed")
+    calls: dict[str, tuple[Callable[[], Awaitable[object]], int]] = {
+        "create": (lambda: store.create(NEW), 3),
+        "load": (lambda: store.load("DEB-1"), 1),
+        "take": (lambda: store.take("DEB-1", "ann", 30), 4),
+        "append": (lambda: store.append("DEB-1", TURN), 1),
+        "said": (lambda: store.said("DEB-1"), 1),
+        "heartbeat": (lambda: store.heartbeat("DEB-1", 1, 30), 1),
+        "end": (lambda: store.end("DEB-1", 1, finished), 1),
+        "summaries": (lambda: store.summaries(limit=20), 1),
+    }
+    counted = {}
+    for name, (call, _) in calls.items():
+        sent.clear()
+        await call()
+        counted[name] = len(sent)
+
+    assert counted == {name: expected for name, (_, expected) in calls.items()}

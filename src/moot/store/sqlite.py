@@ -6,6 +6,7 @@ Safe for several processes on one file; not for a file on a network drive, where
 from __future__ import annotations
 
 import asyncio
+import atexit
 import sqlite3
 import time
 import weakref
@@ -123,6 +124,7 @@ class Memory:
 def _template() -> sqlite3.Connection:
     """An empty database, migrated once for all that are in memory."""
     connection = _connect(":memory:")
+    atexit.register(connection.close)
     _migrate(connection)
     return connection
 
