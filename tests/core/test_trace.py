@@ -204,6 +204,7 @@ def test_a_small_debate_whole() -> None:
         "user_rating": None,
         "auto_score": None,
         "outcome": {"summary": "A was right.", "winner": "a"},
+        "origin": None,
     }
 
 

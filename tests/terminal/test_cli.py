@@ -347,6 +347,22 @@ def test_every_seat_can_have_its_own_model(server: ModelServer) -> None:
     assert ran.events[-1]["outcome"]["caveats"] == []
 
 
+def test_a_fork_goes_on_with_another_model_and_says_where_it_is_from(server: ModelServer) -> None:
+    origin = run(*DUEL, server.model, "--max-rounds", "2").events[0]["debate"]
+    calls = len(server.requests)
+    forked = run("fork", origin, "--at", "3", "--model", f"{server.url}#other")
+    assert (forked.code, [request["model"] for request in server.requests[calls:]]) == (0, ["other", "other"])
+    assert f"forked from {origin} after the first 3 turns" in forked.out
+    made = next(name for name in ID.findall(forked.out) if name != origin)
+    assert f"forked from {origin} after the first 3 turns" in run("show", made).out
+    assert json.loads(run("show", made, "--json").out)["origin"] == {"debate": origin, "position": 3}
+    refused = run("fork", origin, "--at", "9")
+    assert (refused.code, refused.err) == (
+        2,
+        f"moot: {origin} has 5 turns; fork it at a position from 0 to 5\n",
+    )
+
+
 def test_a_debate_that_the_server_broke_off_can_be_resumed(server: ModelServer) -> None:
     healthy = True
 

@@ -39,6 +39,7 @@ async def test_a_debate_is_created_played_and_shown_whole(live: Live) -> None:
         "headline": None,
         "created_at": answer.body["created_at"],
         "finished_at": None,
+        "origin": None,
     }
     assert (await live.ended(debate_id))["type"] == "debate_finished"
 
@@ -404,3 +405,21 @@ async def test_what_goes_wrong_inside_is_a_500_that_tells_nothing_of_it() -> Non
             "something went wrong inside (RuntimeError); the server's log tells more",
         )
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_fork_begins_with_the_turns_of_its_origin_and_names_it(live: Live) -> None:
+    debate_id = await live.create(max_rounds=1)
+    await live.ended(debate_id)
+    path = f"/api/debates/{debate_id}/fork"
+    made = await live.post(path, {"position": 2, "settings": {"model": "scripted:other"}})
+    assert (made.status, made.body["origin"]) == (201, {"debate": debate_id, "position": 2})
+    assert made.headers["Location"] == f"/api/debates/{made.body['id']}"
+    events = await live.all_events(made.body["id"])
+    assert [event["position"] for event in events if event["type"] == "turn_finished"] == [0, 1, 2]
+    fork = (await live.get(f"/api/debates/{made.body['id']}")).body
+    assert [turn["model"] for turn in fork["turns"]] == ["scripted:model", "scripted:model", "scripted:other"]
+    page = (await live.get(f"/debates/{made.body['id']}", headers={"accept": "text/html"})).body
+    assert f'<a href="/debates/{debate_id}">forked from {debate_id} after the first 2 turns</a>' in page
+    refused = await live.post(path, {"position": 9})
+    assert refused.problem == (400, "invalid_input", f"{debate_id} has 3 turns; fork it at a position from 0 to 3")
+    assert (await live.post(path, {"position": 2, "settings": {"model": "http://10.0.0.1/v1#x"}})).status == 400

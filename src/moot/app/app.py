@@ -5,28 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from moot import formats as known_formats
+from moot.app.drafts import Drafts, check_text, check_words, new_id
 from moot.core.debate import (
     Action,
     HumanReply,
     Issue,
     Rating,
     Record,
-    Seat,
-    SeatSettings,
-    Settings,
     Status,
-    Usage,
+    Turn,
     Workflow,
 )
 from moot.core.emitter import Sink
@@ -38,12 +34,11 @@ from moot.core.prompts import Prompts
 from moot.core.replay import next_steps
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace
-from moot.errors import InvalidInput, MootError, NotFound, WrongStatus, faults
+from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.export.bundle import Chosen, Manifest
 from moot.export.documents import document, export
 from moot.export.stats import Stats, Totals
-from moot.llm.models import Choice, Models
-from moot.llm.providers import PREFERRED, USUAL
+from moot.llm.models import Models
 from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
@@ -62,9 +57,6 @@ from moot.text.plain import clean
 
 log = logging.getLogger(__name__)
 
-ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-MAX_TOPIC = 4000
-MAX_WORDS = 2000
 PAGE = 100
 
 
@@ -104,7 +96,7 @@ class App:
         self.runner = Runner(settings, store, formats, self._players, self.telemetry)
         self.queue: Queue | None = None
         """What runs debates in the background; without one a debate runs only while `run` does."""
-        self._default_model: Choice | None = None
+        self.drafts = Drafts(settings, models, formats)
 
     @property
     def is_shared(self) -> bool:
@@ -141,39 +133,43 @@ class App:
         Repeated under the same `key` it is the debate that was created first, as it is by now. With `start` it runs in
         the background; what somebody watches goes first.
         """
-        record = await self._draft(format, topic, settings or {})
+        return await self._begin(await self.drafts.new(format, topic, settings or {}), (), start, key, watched)
+
+    async def fork(
+        self,
+        debate_id: str,
+        position: int | None = None,
+        settings: Mapping[str, JsonValue] | None = None,
+        *,
+        start: bool = False,
+        key: str | None = None,
+        watched: bool = False,
+    ) -> Record:
+        """Store a new debate that begins with copies of the first turns of another, by default of all of them.
+
+        It goes on with other models or settings, and has those of its origin where none are given.
+        """
+        stored = await self.load(debate_id)
+        there = len(stored.turns) if position is None else position
+        record = self.drafts.fork(stored, there, settings or {})
+        return await self._begin(record, stored.turns[:there], start, key, watched)
+
+    async def _begin(
+        self, record: Record, turns: Sequence[Turn], start: bool, key: str | None, watched: bool
+    ) -> Record:
         for seat in record.seats.values():
             self.models.check(seat.model)
         if start:
             record = replace(record, status=Status.QUEUED)
-        made = await self.store.create(record, key, watched=watched)
-        if (made.format, made.topic, made.settings) != (record.format, record.topic, record.settings):
+        made = await self.store.create(record, key, watched=watched, turns=turns)
+        if any(getattr(made, field) != getattr(record, field) for field in ("format", "topic", "settings", "origin")):
             raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")
         return await self._go_on(made) if start and made.status is Status.QUEUED else made
 
     async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
         """What such a debate would cost, at most and typically; calls no model."""
-        record = await self._draft(format, topic, settings or {})
+        record = await self.drafts.new(format, topic, settings or {})
         return await asyncio.to_thread(estimate, record, self.formats[format], self.prompts, self.models.prices.cost)
-
-    async def _draft(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> Record:
-        chosen = known_formats.find(self.formats, format)
-        checked = self._check_settings(chosen, settings)
-        record = Record(
-            id=_new_id("DEB"),
-            format=chosen.name,
-            format_version=chosen.version,
-            topic=check_topic(topic),
-            # With the defaults of today: a later version with others must not change this debate.
-            settings=checked.model_dump(mode="json"),
-            seats={
-                seat.name: await self._seat_settings(checked, seat) for seat in chosen.seats if seat.player == "model"
-            },
-            created_at=time.time(),
-        )
-        if checked.max_cost is not None:
-            self._check_prices(record)
-        return record
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.
@@ -326,7 +322,7 @@ class App:
             raise InvalidInput(f"{stars} stars cannot be given: give 1 to 5")
         if (await self.load(debate_id)).record.outcome is None:
             raise WrongStatus(f"{debate_id} has no outcome to rate yet")
-        return await self.store.rate(debate_id, Rating(stars, _checked_text(comment)))
+        return await self.store.rate(debate_id, Rating(stars, check_text(comment)))
 
     async def export(self, debate_id: str, style: str) -> str:
         """A debate as a document: `md`, `html`, an `argdown` map, or `json`, which is its trace."""
@@ -368,7 +364,7 @@ class App:
         issue = outcome.issue(reading.record) if outcome else None
         if issue is None:
             raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
-        made = await self.store.add_workflow(debate_id, Workflow(id=_new_id("WFL"), title=issue.title, body=issue.body))
+        made = await self.store.add_workflow(debate_id, Workflow(id=new_id("WFL"), title=issue.title, body=issue.body))
         if made.delivered:
             return made
         if self.settings.workflow is None:
@@ -385,57 +381,10 @@ class App:
             totals.add(each)
         return totals.stats()
 
-    async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
-        """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
-        if settings and (name := settings.model_for(seat)):
-            return Choice(name, "chosen for this debate")
-        if name := self.settings.models.get(seat.name) or self.settings.model:
-            return Choice(name, "MOOT_MODEL or moot.yaml")
-        if choice := self.models.group_default(seat.group):
-            return choice
-        if seat.prefers and await self.models.has(preferred := PREFERRED[seat.prefers]):
-            return Choice(preferred, "this seat is meant for it, and it is there")
-        if self._default_model is None:
-            self._default_model = await self.models.default()
-        return self._default_model
-
     async def close(self) -> None:
         await self.models.close()
         await self.store.close()
         await self.telemetry.close()
-
-    def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
-        known = ", ".join(sorted(format.settings.model_fields))
-        try:
-            checked: Settings = format.settings.model_validate(
-                clean({**self.settings.formats.get(format.name, {}), **settings})
-            )
-        except ValidationError as error:
-            raise InvalidInput(f"{format.name} settings: {faults(error)}; known: {known}") from None
-        seats = [seat.name for seat in format.seats]
-        for field in (checked.models, checked.temperatures, checked.max_tokens):
-            for seat in field:
-                if seat not in seats:
-                    raise InvalidInput(f"{format.name} has no seat {seat!r}; its seats: {', '.join(seats)}")
-        return self._with_providers(checked, format) if format.bare_models else checked
-
-    def _with_providers(self, settings: Settings, format: AnyFormat) -> Settings:
-        """The settings with the usual provider before the models of groups that are named without one."""
-        names = {field: getattr(settings, field, None) for field in {f"model_{seat.group}" for seat in format.seats}}
-        bare = {field: name for field, name in names.items() if name and ":" not in name}
-        return settings.model_copy(update={field: f"{USUAL}:{name}" for field, name in bare.items()})
-
-    def _check_prices(self, record: Record) -> None:
-        for model in {seat.model for seat in record.seats.values()}:
-            if self.models.prices.cost(model, Usage(calls=1)) is None:
-                raise InvalidInput(f"max_cost needs a price for {model}: add it under `prices` in moot.yaml")
-
-    async def _seat_settings(self, settings: Settings, seat: Seat) -> SeatSettings:
-        return SeatSettings(
-            (await self.choose_model(seat, settings)).name,
-            settings.temperatures.get(seat.name, seat.temperature),
-            settings.max_tokens.get(seat.name, seat.max_tokens),
-        )
 
     async def _ollama_embedder(self) -> Embedder:
         from moot.retrieval.embed import OLLAMA_MODEL, OllamaEmbedder
@@ -451,30 +400,3 @@ class App:
         }
         observed = {name: self.telemetry.player(player) for name, player in players.items()}
         return lambda seat: observed[format.seat(seat).player]
-
-
-def _new_id(kind: str) -> str:
-    return f"{kind}-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8))
-
-
-def check_words(action: Action, text: str) -> str:
-    text = _checked_text(text)
-    if not text and action in ("guide", "answer", "reject"):
-        raise InvalidInput(f"`{action}` needs a text: say what you want the debate to hear")
-    return text
-
-
-def _checked_text(text: str) -> str:
-    text = str(clean(text)).strip()
-    if len(text) > MAX_WORDS:
-        raise InvalidInput(f"that text has {len(text)} characters; at most {MAX_WORDS} are allowed")
-    return text
-
-
-def check_topic(topic: str) -> str:
-    topic = str(clean(topic)).strip()
-    if not topic:
-        raise InvalidInput("the topic is empty: write the question to debate")
-    if len(topic) > MAX_TOPIC:
-        raise InvalidInput(f"the topic has {len(topic)} characters; at most {MAX_TOPIC} are allowed")
-    return topic

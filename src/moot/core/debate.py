@@ -310,6 +310,10 @@ class Origin:
     debate: str
     position: int
 
+    def __str__(self) -> str:
+        turns = "the first turn" if self.position == 1 else f"the first {self.position} turns"
+        return f"forked from {self.debate} after {turns if self.position else 'no turns'}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:

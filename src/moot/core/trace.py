@@ -50,6 +50,13 @@ class Timing(TypedDict):
     kinds_ms: dict[str, int]
 
 
+class OriginTrace(TypedDict):
+    """The debate that a fork began as, and how many of its turns it took over."""
+
+    debate: str
+    position: int
+
+
 class Trace(TypedDict):
     """Everything about one debate. `version` is raised when a field changes its meaning or goes."""
 
@@ -77,6 +84,7 @@ class Trace(TypedDict):
     auto_score: float | None
     """Computed by the format's rule, never by a person."""
     outcome: JsonObject | None
+    origin: OriginTrace | None
 
 
 def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -> Trace:
@@ -109,6 +117,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "user_rating": rating.stars if rating else None,
         "auto_score": _number(outcome.get("auto_score")),
         "outcome": record.outcome,
+        "origin": {"debate": record.origin.debate, "position": record.origin.position} if record.origin else None,
     }
 
 

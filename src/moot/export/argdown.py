@@ -46,6 +46,7 @@ def _front_matter(reading: Reading) -> str:
         "format": record.format,
         "date": iso(record.created_at)[:10],
         "status": str(record.status),
+        **({"origin": str(record.origin)} if record.origin else {}),
         **({"outcome": _line(headline)} if headline else {}),
     }
     lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())

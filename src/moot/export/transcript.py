@@ -46,6 +46,7 @@ def _heading(reading: Reading) -> Iterator[str]:
     yield _front_matter(reading, question).rstrip("\n")
     yield f"# {in_line(title)}"
     facts = [record.format, record.id, iso(record.created_at)[:10], record.status, record.stop_reason or ""]
+    facts.append(str(record.origin) if record.origin else "")
     yield " · ".join(in_line(fact.replace("_", " ")) for fact in facts if fact)
     if title != record.topic.strip():
         yield "## Question"
@@ -63,6 +64,7 @@ def _front_matter(reading: Reading, question: str) -> str:
             "date": iso(record.created_at)[:10],
             "status": str(record.status),
             **({"stop_reason": record.stop_reason} if record.stop_reason else {}),
+            **({"origin": str(record.origin)} if record.origin else {}),
             "models": models,
         }
     )

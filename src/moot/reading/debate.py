@@ -91,9 +91,12 @@ class Reading:
     def document(self) -> str | None:
         """The outcome as a document of the format's own."""
         try:
-            return self.outcome.document(self.record, self.turns) if self.outcome else None
+            text = self.outcome.document(self.record, self.turns) if self.outcome else None
         except ValidationError:  # the data of its turns is of another version
             return None
+        if text is None or self.record.origin is None:
+            return text
+        return f"{text.rstrip()}\n\n*This debate was {self.record.origin}.*\n"
 
     @cached_property
     def points(self) -> Sequence[Point]:

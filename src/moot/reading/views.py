@@ -98,6 +98,13 @@ class NoticeView(View):
     result: str
 
 
+class OriginView(View):
+    """What a fork began as: the first `position` turns of another debate."""
+
+    debate: str
+    position: int
+
+
 class DebateView(BaseModel):
     """A debate without its turns."""
 
@@ -110,6 +117,7 @@ class DebateView(BaseModel):
     headline: str | None = Field(description="the outcome in a line")
     created_at: datetime
     finished_at: datetime | None
+    origin: OriginView | None = Field(description="the debate it was forked from, if it was")
 
 
 class WholeDebate(DebateView):

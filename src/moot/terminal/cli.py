@@ -85,6 +85,26 @@ def debate(
 
 
 @cli.command()
+def fork(
+    debate_id: DebateId,
+    at: Annotated[int | None, typer.Option(metavar="N", help="Begin with its first N turns; all without it.")] = None,
+    model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
+    model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
+    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the outcome's document here, approved or not.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+) -> None:
+    """Go on from the first turns of a debate in a new one, with other models or settings."""
+    from moot.terminal import commands
+    from moot.terminal.watch import Watching
+
+    asked = commands.Asked(None, "", {"model": model}, model_for or [], set or [])
+    _run(commands.fork(debate_id, at, asked, Watching(as_json, output)))
+
+
+@cli.command()
 def evaluate(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="A markdown file or a folder with idea.md.")],
     debate: Annotated[bool, typer.Option(help="Argue the scores, or stop once there are some.")] = True,

@@ -111,6 +111,12 @@ async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
         return await watch(app, StoredDebate(record), how)
 
 
+async def fork(debate_id: str, position: int | None, asked: Asked, how: Watching) -> Exit:
+    async with build(settings.load()) as app:
+        record = await app.fork(debate_id, position, asked.settings(app.formats))
+        return await watch(app, await app.load(record.id), how)
+
+
 async def estimate(asked: Asked, as_json: bool) -> Exit:
     async with build(settings.load()) as app:
         most, typical = await app.estimate(asked.format, asked.topic(), asked.settings(app.formats))
@@ -315,7 +321,7 @@ async def models() -> Exit:
         print_table(console, ("provider", "address", "state", "models"), [*rows, built_in], wide=("address",))
         for format in app.formats.values():
             seats = [seat for seat in format.seats if seat.player == "model"]
-            choices = [await app.choose_model(seat) for seat in seats]
+            choices = [await app.drafts.choose_model(seat) for seat in seats]
             console.print()
             chosen = [(seat.title, name, why) for seat, (name, why) in zip(seats, choices, strict=True)]
             print_table(console, (format.name, "model", "because"), chosen)

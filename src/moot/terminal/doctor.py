@@ -59,7 +59,7 @@ async def _model_checks(app: App) -> AsyncIterator[Check]:
             else:
                 yield Check(True, what)
     seats = {seat for format in app.formats.values() for seat in format.seats if seat.player == "model"}
-    for name, why in sorted({await app.choose_model(seat) for seat in seats}):
+    for name, why in sorted({await app.drafts.choose_model(seat) for seat in seats}):
         try:
             await app.models.connect(name)
         except MootError as error:

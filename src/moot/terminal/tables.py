@@ -32,7 +32,8 @@ def introduction(reading: Reading) -> Text:
         who = ", ".join(f"{titles[seat]}: {model}" for seat, model in models.items())
     text = Text("\n")
     text.append(printable(record.topic), style="bold")
-    return text.append(printable(f"\n{record.format} {record.id} · {who}"), style="dim")
+    origin = f" · {record.origin}" if record.origin else ""
+    return text.append(printable(f"\n{record.format} {record.id} · {who}{origin}"), style="dim")
 
 
 def outcome_view(outcome: Outcome, reason: str) -> RenderableType:

@@ -22,6 +22,7 @@ from moot.web.schemas import (
     DebateList,
     EstimateView,
     Failed,
+    Fork,
     FormatList,
     Health,
     ModelList,
@@ -96,6 +97,9 @@ def the_server(request: Request) -> Server:
 
 Serving = Annotated[Server, Depends(the_server)]
 DebateId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB- and 8 characters")]
+IdempotencyKey = Annotated[
+    str | None, Header(min_length=1, max_length=200, description="who repeats it gets the same debate")
+]
 routes = APIRouter(prefix="/api", responses=PROBLEMS)
 
 
@@ -104,9 +108,7 @@ async def create_debate(
     body: CreateDebate,
     server: Serving,
     response: Response,
-    idempotency_key: Annotated[
-        str | None, Header(min_length=1, max_length=200, description="who repeats it gets the same debate")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> DebateView:
     """Create a debate, and start it unless told otherwise."""
     refuse_addresses(body.settings)
@@ -177,6 +179,17 @@ async def conclude_debate(debate_id: DebateId, server: Serving) -> DebateView:
 async def reply_to_debate(debate_id: DebateId, body: Reply, server: Serving) -> DebateView:
     """Answer what a debate asks, guide it at any time, or end its rounds."""
     return server.view((await server.app.reply(debate_id, body.action, body.text, body.position)).record)
+
+
+@routes.post("/debates/{debate_id}/fork", status_code=201)
+async def fork_debate(
+    debate_id: DebateId, body: Fork, server: Serving, response: Response, idempotency_key: IdempotencyKey = None
+) -> DebateView:
+    """A new debate that begins with copies of the first turns of this one and goes on with other models or settings."""
+    refuse_addresses(body.settings)
+    record = await server.app.fork(debate_id, body.position, body.settings, start=body.start, key=idempotency_key)
+    response.headers["location"] = f"/api/debates/{record.id}"
+    return server.view(record)
 
 
 @routes.post("/debates/{debate_id}/rating")
@@ -255,7 +268,7 @@ async def list_models(server: Serving) -> ModelList:
     app = server.app
     providers = await asyncio.gather(*(_provider(app, name) for name in app.models.providers))
     seats = [(format.name, seat) for format in app.formats.values() for seat in format.seats if seat.player == "model"]
-    chosen = [(format, seat.name, await app.choose_model(seat)) for format, seat in seats]
+    chosen = [(format, seat.name, await app.drafts.choose_model(seat)) for format, seat in seats]
     return ModelList(
         providers=[*providers, ProviderView(name="local", state=app.models.local_state(), models=["smollm2"])],
         seats=[ChosenModel(format=format, seat=seat, model=name, why=why) for format, seat, (name, why) in chosen],

@@ -32,6 +32,14 @@ class CreateDebate(NewDebate):
     start: StrictBool = Field(True, description="run it at once, or as soon as there is room")
 
 
+class Fork(Body):
+    position: StrictInt | None = Field(
+        None, ge=0, le=2**31, description="how many of its turns the fork begins with; all of them without it"
+    )
+    settings: dict[str, JsonValue] = Field(default_factory=dict, description="what is to differ from its origin")
+    start: StrictBool = Field(True, description="run it at once, or as soon as there is room")
+
+
 class Reply(Body):
     action: Action
     text: StrictStr = Field("", description="at most 2000 characters; `guide`, `answer` and `reject` need one")

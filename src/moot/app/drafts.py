@@ -1,0 +1,186 @@
+"""New debates before they are stored: settings checked, a model chosen for each seat, what a fork takes over."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+
+from pydantic import JsonValue, ValidationError
+
+from moot import formats as known_formats
+from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Usage
+from moot.core.format import AnyFormat
+from moot.core.replay import next_steps
+from moot.core.stored import StoredDebate
+from moot.errors import InvalidInput, ScriptChanged, faults
+from moot.llm.models import Choice, Models
+from moot.llm.providers import PREFERRED, USUAL
+from moot.settings import AppSettings
+from moot.text.plain import clean
+
+ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+MAX_TOPIC = 4000
+MAX_WORDS = 2000
+BY_SEAT = ("models", "temperatures", "max_tokens")
+"""The settings that have a value for each seat."""
+
+
+class Drafts:
+    def __init__(self, settings: AppSettings, models: Models, formats: Mapping[str, AnyFormat]) -> None:
+        self._settings = settings
+        self._models = models
+        self._formats = formats
+        self._default_model: Choice | None = None
+
+    async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> Record:
+        chosen = known_formats.find(self._formats, format)
+        checked = self._check_settings(chosen, settings)
+        record = Record(
+            id=new_id("DEB"),
+            format=chosen.name,
+            format_version=chosen.version,
+            topic=check_topic(topic),
+            # With the defaults of today: a later version with others must not change this debate.
+            settings=checked.model_dump(mode="json"),
+            seats={
+                seat.name: await self._seat_settings(checked, seat) for seat in chosen.seats if seat.player == "model"
+            },
+            created_at=time.time(),
+        )
+        if checked.max_cost is not None:
+            self._check_prices(record)
+        return record
+
+    def fork(self, origin: StoredDebate, position: int, changes: Mapping[str, JsonValue]) -> Record:
+        """A debate that begins with the first turns of another; raises InvalidInput where they would not fit."""
+        before, format = origin.record, known_formats.find(self._formats, origin.record.format)
+        checked = self._check_settings(format, _changed(before.settings, changes))
+        record = Record(
+            id=new_id("DEB"),
+            format=before.format,
+            format_version=before.format_version,  # under which the turns were played
+            topic=before.topic,
+            settings=checked.model_dump(mode="json"),
+            seats={name: _seated(format.seat(name), seat, checked, changes) for name, seat in before.seats.items()},
+            created_at=time.time(),
+            origin=Origin(before.id, position),
+        )
+        if checked.max_cost is not None:
+            self._check_prices(record)
+        _check_fork(record, origin, position, format)
+        return record
+
+    async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
+        """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
+        if settings and (name := settings.model_for(seat)):
+            return Choice(name, "chosen for this debate")
+        if name := self._settings.models.get(seat.name) or self._settings.model:
+            return Choice(name, "MOOT_MODEL or moot.yaml")
+        if choice := self._models.group_default(seat.group):
+            return choice
+        if seat.prefers and await self._models.has(preferred := PREFERRED[seat.prefers]):
+            return Choice(preferred, "this seat is meant for it, and it is there")
+        if self._default_model is None:
+            self._default_model = await self._models.default()
+        return self._default_model
+
+    def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
+        known = ", ".join(sorted(format.settings.model_fields))
+        try:
+            checked: Settings = format.settings.model_validate(
+                clean({**self._settings.formats.get(format.name, {}), **settings})
+            )
+        except ValidationError as error:
+            raise InvalidInput(f"{format.name} settings: {faults(error)}; known: {known}") from None
+        seats = [seat.name for seat in format.seats]
+        for field in (checked.models, checked.temperatures, checked.max_tokens):
+            for seat in field:
+                if seat not in seats:
+                    raise InvalidInput(f"{format.name} has no seat {seat!r}; its seats: {', '.join(seats)}")
+        return self._with_providers(checked, format) if format.bare_models else checked
+
+    def _with_providers(self, settings: Settings, format: AnyFormat) -> Settings:
+        """The settings with the usual provider before the models of groups that are named without one."""
+        names = {field: getattr(settings, field, None) for field in {f"model_{seat.group}" for seat in format.seats}}
+        bare = {field: name for field, name in names.items() if name and ":" not in name}
+        return settings.model_copy(update={field: f"{USUAL}:{name}" for field, name in bare.items()})
+
+    def _check_prices(self, record: Record) -> None:
+        for model in {seat.model for seat in record.seats.values()}:
+            if self._models.prices.cost(model, Usage(calls=1)) is None:
+                raise InvalidInput(f"max_cost needs a price for {model}: add it under `prices` in moot.yaml")
+
+    async def _seat_settings(self, settings: Settings, seat: Seat) -> SeatSettings:
+        return SeatSettings(
+            (await self.choose_model(seat, settings)).name,
+            settings.temperatures.get(seat.name, seat.temperature),
+            settings.max_tokens.get(seat.name, seat.max_tokens),
+        )
+
+
+def _changed(settings: Mapping[str, JsonValue], changes: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The settings of a fork: those of its origin, seat by seat where there is one for each."""
+    kept = dict(settings)
+    if changes.get("model"):  # for every seat, so no earlier choice stands before it
+        kept |= {name: {} if name == "models" else None for name in kept if name.startswith("model")}
+    for name in BY_SEAT:
+        old, new = kept.get(name), changes.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            kept[name] = {**old, **new}
+            changes = {key: value for key, value in changes.items() if key != name}
+    return {**kept, **changes}
+
+
+def _seated(seat: Seat, before: SeatSettings, settings: Settings, changes: Mapping[str, JsonValue]) -> SeatSettings:
+    """The model that was chosen anew, or the one the seat had, which need not stand in the settings."""
+    by_seat = changes.get("models")
+    anew = any(changes.get(name) for name in ("model", f"model_{seat.group}"))
+    anew = anew or (isinstance(by_seat, dict) and seat.name in by_seat)
+    return SeatSettings(
+        (settings.model_for(seat) if anew else None) or before.model,
+        settings.temperatures.get(seat.name, before.temperature),
+        settings.max_tokens.get(seat.name, before.max_tokens),
+    )
+
+
+def _check_fork(record: Record, origin: StoredDebate, position: int, format: AnyFormat) -> None:
+    there, turns = len(origin.turns), origin.turns[:position]
+    if not 0 <= position <= there or [turn.position for turn in turns] != list(range(position)):
+        raise InvalidInput(f"{origin.record.id} has {there} turns; fork it at a position from 0 to {there}")
+    try:
+        steps = next_steps(record, turns, format)
+    except ScriptChanged as error:
+        raise InvalidInput(
+            f"with these settings the first {position} turns of {origin.record.id} do not fit: {error}; "
+            "fork it at an earlier position, or change less"
+        ) from None
+    if not steps:
+        raise InvalidInput(f"after {position} turns {origin.record.id} is through; fork it at an earlier position")
+
+
+def new_id(kind: str) -> str:
+    return f"{kind}-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8))
+
+
+def check_words(action: Action, text: str) -> str:
+    text = check_text(text)
+    if not text and action in ("guide", "answer", "reject"):
+        raise InvalidInput(f"`{action}` needs a text: say what you want the debate to hear")
+    return text
+
+
+def check_text(text: str) -> str:
+    text = str(clean(text)).strip()
+    if len(text) > MAX_WORDS:
+        raise InvalidInput(f"that text has {len(text)} characters; at most {MAX_WORDS} are allowed")
+    return text
+
+
+def check_topic(topic: str) -> str:
+    topic = str(clean(topic)).strip()
+    if not topic:
+        raise InvalidInput("the topic is empty: write the question to debate")
+    if len(topic) > MAX_TOPIC:
+        raise InvalidInput(f"the topic has {len(topic)} characters; at most {MAX_TOPIC} are allowed")
+    return topic

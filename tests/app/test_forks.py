@@ -1,0 +1,126 @@
+"""Forks: a new debate that begins with copies of the first turns of another, and goes on with other settings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from moot.app import App
+from moot.core.debate import Origin, Status
+from moot.errors import InvalidInput, NotFound
+from moot.store.store import Store
+from moot.testing import ScriptedModel, scripted_app
+from stage import Panelists, sensible
+
+TWO = {"max_rounds": 2}
+
+
+def ignore(event: object) -> None:
+    pass
+
+
+async def played(app: App, format: str = "duel", **settings: object) -> str:
+    record = await app.create(format, "Cats?", {**TWO, **settings})
+    await app.run(record.id, ignore)
+    return record.id
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel(sensible)
+
+
+async def test_a_fork_plays_only_what_comes_after_the_turns_it_begins_with(store: Store, model: ScriptedModel) -> None:
+    app = scripted_app(model, store)
+    origin = await app.load(await played(app))
+    calls = len(model.requests)
+    made = await app.fork(origin.record.id, 3)
+    assert (made.origin, made.topic, made.status) == (Origin(origin.record.id, 3), "Cats?", Status.CREATED)
+    ending = await app.run(made.id, ignore)
+    fork = await app.load(made.id)
+    assert (ending.status, len(model.requests) - calls) == (Status.FINISHED, 2)
+    assert [turn.content for turn in fork.turns[:3]] == [turn.content for turn in origin.turns[:3]]
+    assert [turn.run for turn in fork.turns] == [0, 0, 0, 1, 1]
+    assert await app.load(origin.record.id) == origin
+
+
+@pytest.mark.parametrize("format", ["duel", "panel", "critique", "evaluation"])
+async def test_a_debate_of_any_format_can_be_forked_at_every_position(format: str) -> None:
+    app = scripted_app(ScriptedModel(Panelists() if format == "panel" else sensible))
+    settings = dict(app.formats[format].unattended)
+    if format == "evaluation":
+        settings["idea"] = "Sell the sun."
+    origin = await app.load(await played(app, format, **settings))
+    assert origin.record.status is Status.FINISHED, origin.record.error
+    for position in range(len(origin.turns)):
+        made = await app.fork(origin.record.id, position)
+        assert (await app.run(made.id, ignore)).status is Status.FINISHED
+        assert (await app.load(made.id)).turns[:position] != () or position == 0
+
+
+async def test_seats_keep_their_models_unless_others_are_chosen(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    debate_id = await played(app, models={"judge": "scripted:wise"}, temperatures={"judge": 0.1})
+    before = (await app.load(debate_id)).record.seats
+    kept = await app.fork(debate_id, 2)
+    assert kept.seats == before
+    one = await app.fork(debate_id, 2, {"models": {"debater_a": "scripted:new"}, "temperatures": {"debater_b": 0.2}})
+    assert [seat.model for seat in one.seats.values()] == ["scripted:new", before["debater_b"].model, "scripted:wise"]
+    assert [seat.temperature for seat in one.seats.values()] == [before["debater_a"].temperature, 0.2, 0.1]
+    every = await app.fork(debate_id, 2, {"model": "scripted:new"})
+    assert {seat.model for seat in every.seats.values()} == {"scripted:new"}
+
+
+async def test_a_stopped_debate_whose_model_is_gone_goes_on_in_a_fork_with_another() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    record = await app.create("duel", "Cats?", TWO)
+    await app.run(record.id, ignore, until=lambda steps: steps[0].round == 2)
+    made = await app.fork(record.id, settings={"model": "scripted:other"})
+    assert made.origin == Origin(record.id, 2)
+    assert (await app.run(made.id, ignore)).status is Status.FINISHED
+    assert {turn.model for turn in (await app.load(made.id)).turns[2:]} == {"scripted:other"}
+
+
+@pytest.mark.parametrize(
+    ("position", "settings", "error"),
+    [
+        (-1, {}, "has 5 turns; fork it at a position from 0 to 5"),
+        (6, {}, "has 5 turns; fork it at a position from 0 to 5"),
+        (5, {}, "after 5 turns DEB-.* is through; fork it at an earlier position"),
+        (4, {"max_rounds": 1}, "with these settings the first 4 turns of DEB-.* do not fit"),
+        (2, {"max_roundz": 1}, "max_roundz"),
+        (2, {"models": {"jury": "scripted:x"}}, "duel has no seat 'jury'"),
+    ],
+)
+async def test_what_does_not_fit_is_refused_and_nothing_is_stored(
+    model: ScriptedModel, position: int, settings: dict[str, object], error: str
+) -> None:
+    app = scripted_app(model)
+    debate_id = await played(app)
+    with pytest.raises(InvalidInput, match=error):
+        await app.fork(debate_id, position, settings)  # type: ignore[arg-type]
+    assert len(await app.list()) == 1
+    with pytest.raises(NotFound):
+        await app.fork("DEB-none", 0)
+
+
+async def test_a_fork_repeated_under_its_key_is_made_once(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    debate_id = await played(app)
+    made = await app.fork(debate_id, 2, key="once")
+    assert await app.fork(debate_id, 2, key="once") == made
+    with pytest.raises(InvalidInput, match="the key 'once' was used for another debate"):
+        await app.fork(debate_id, 3, key="once")
+
+
+@pytest.mark.parametrize("format", ["duel", "critique"])
+async def test_every_export_names_the_origin(model: ScriptedModel, format: str) -> None:
+    app = scripted_app(model)
+    debate_id = await played(app, format)
+    made = await app.fork(debate_id, 2)
+    await app.run(made.id, ignore)
+    words = f"forked from {debate_id} after the first 2 turns"
+    for style in ("md", "html", "argdown"):
+        assert words in await app.export(made.id, style), style
+    assert json.loads(await app.export(made.id, "json"))["origin"] == {"debate": debate_id, "position": 2}
