@@ -27,8 +27,6 @@ REASONS: Mapping[str, str] = {
     "completed": "everything was said",
 }
 """Why a debate of any format may have ended, as it follows "because"."""
-
-
 HUMAN = Seat("human", "You", "human", max_tokens=0, player="human")
 """Every format has it, whether it says so or not."""
 
@@ -71,22 +69,6 @@ class Files:
 Choices: TypeAlias = Mapping[str, tuple[Choice, ...]]
 
 
-def _no_titles(debate: Debate[Any]) -> Mapping[str, str]:
-    return {}
-
-
-def _no_notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
-    return ()
-
-
-def _no_charts(debate: Debate[Any], outcome: Any) -> Iterable[ChartData]:
-    return ()
-
-
-def _no_choices(configured: Mapping[str, JsonValue]) -> Choices:
-    return {}
-
-
 def _speeches(debate: Debate[Any]) -> Iterable[Point]:
     """Everything the models said, for and against nothing in particular."""
     return (Point.spoken(turn) for turn in debate.transcript if turn.seat in debate.seats)
@@ -105,13 +87,13 @@ class Format(Generic[S, O_co]):
     script: Callable[[Debate[S]], Script[O_co]]
     folder: Path
     """Where its prompt files are, `rules.md` and one `<kind>.md` for each kind."""
-    titles: Callable[[Debate[S]], Mapping[str, str]] = _no_titles
+    titles: Callable[[Debate[S]], Mapping[str, str]] = lambda debate: {}
     """How readers call the seats that are cast while the debate runs; those it leaves out keep their own title."""
-    notes: Callable[[Debate[S], Turn], tuple[str, ...]] = _no_notes
+    notes: Callable[[Debate[S], Turn], tuple[str, ...]] = lambda debate, turn: ()
     """What code has to say about a turn, from the turns before it; readers see it below the turn."""
     points: Callable[[Debate[S]], Iterable[Point]] = _speeches
     """What an argument map of a debate shows."""
-    charts: Callable[[Debate[S], Any], Iterable[ChartData]] = _no_charts
+    charts: Callable[[Debate[S], Any], Iterable[ChartData]] = lambda debate, outcome: ()
     """What is drawn of a finished debate and its outcome, besides who spoke when and what it cost."""
     example: str = ""
     """A topic for it, as a form suggests one."""
@@ -121,7 +103,7 @@ class Format(Generic[S, O_co]):
     """The settings that most people want to choose, in this order: a form begins with them."""
     hidden: frozenset[str] = frozenset()
     """The settings that a form leaves out: another one covers them, or only programs need them."""
-    choices: Callable[[Mapping[str, JsonValue]], Choices] = _no_choices
+    choices: Callable[[Mapping[str, JsonValue]], Choices] = lambda configured: {}
     """Setting → what can be picked for it, under what is configured."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Its own reasons to end the rounds, in words that follow "because"."""

@@ -20,6 +20,7 @@ from moot.core.format import AnyFormat, FileDebate, Files
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError
 from moot.formats import find
+from moot.reading.debate import Reading
 from moot.terminal.commands import Asked
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
@@ -44,7 +45,6 @@ class _Draft(NamedTuple):
     name: str
     """Its own among those evaluated together."""
     report: Path
-    format: AnyFormat
     files: Files
     record: Record
     calls: int
@@ -84,14 +84,14 @@ async def _create(
     expected = await app.estimate(format.name, found.topic, given)
     record = await app.create(format.name, found.topic, given)
     earlier = await app.list(limit=EARLIER, status=Status.FINISHED, format=format.name) if wanted.compares else ()
-    return _Draft(name, found.report, format, files, record, expected.most.calls, files.last(earlier, found.key))
+    return _Draft(name, found.report, files, record, expected.most.calls, files.last(earlier, found.key))
 
 
 async def _one(app: App, draft: _Draft, wanted: Evaluating) -> Exit:
     code = await watch(app, StoredDebate(draft.record), Watching(wanted.as_json))
-    stored = await app.load(draft.record.id)
-    if stored.record.status is Status.FINISHED:
-        _report(stored, draft, wanted.output, wanted.compares, Console(stderr=wanted.as_json))
+    reading = await app.read(draft.record.id)
+    if reading.outcome:
+        _report(reading, reading.outcome, draft, wanted.output, wanted.compares, Console(stderr=wanted.as_json))
     return code
 
 
@@ -103,20 +103,18 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
         free = asyncio.Semaphore(AT_ONCE)
         finished = await asyncio.gather(*(_run(app, draft, progress, free, wanted.as_json) for draft in drafts))
     ranked = []
-    for draft, stored in zip(drafts, finished, strict=True):
+    for draft, reading in zip(drafts, finished, strict=True):
         place = wanted.output / draft.name / draft.report.name if wanted.output else None
         with _failure_told(draft):
-            if stored is not None:
-                ranked.append((draft.name, _report(stored, draft, place, wanted.compares, console)))
+            if reading and reading.outcome:
+                ranked.append((draft.name, _report(reading, reading.outcome, draft, place, wanted.compares, console)))
     if ranked:
         header, *rows = drafts[0].files.ranking(ranked)
         print_table(console, header, rows)
     return Exit.DONE if len(ranked) == len(drafts) else Exit.FAILED
 
 
-async def _run(
-    app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore, as_json: bool
-) -> StoredDebate | None:
+async def _run(app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore, as_json: bool) -> Reading | None:
     bar = progress.add_task(draft.name, total=draft.calls)
 
     def sink(event: Event) -> None:
@@ -141,7 +139,7 @@ async def _run(
         print_error(f"{draft.name} is {ending.status}: {why}; {again}", Exit.FAILED)
         return None
     progress.update(bar, completed=draft.calls)
-    return await app.load(draft.record.id)
+    return await app.read(draft.record.id)
 
 
 @contextmanager
@@ -160,9 +158,10 @@ def _print(event: Event) -> None:
         discard_stdout()  # the reports are written all the same
 
 
-def _report(stored: StoredDebate, draft: _Draft, output: Path | None, compares: bool, console: Console) -> Outcome:
-    outcome = draft.format.outcome.model_validate(stored.record.outcome)
-    path = draft.files.write(output or draft.report, outcome.document(stored.record, stored.turns) or outcome.summary)
+def _report(
+    reading: Reading, outcome: Outcome, draft: _Draft, output: Path | None, compares: bool, console: Console
+) -> Outcome:
+    path = draft.files.write(output or draft.report, reading.document or outcome.summary)
     print_note(console, f"{draft.name}: {path}", "green")
     if compares:
         _compare(console, draft, outcome)
