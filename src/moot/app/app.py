@@ -15,16 +15,7 @@ from pydantic import JsonValue
 
 from moot import formats as known_formats
 from moot.app.drafts import Drafts, check_text, check_words, new_id
-from moot.core.debate import (
-    Action,
-    HumanReply,
-    Issue,
-    Rating,
-    Record,
-    Status,
-    Turn,
-    Workflow,
-)
+from moot.core.debate import Action, HumanReply, Issue, Rating, Record, Status, Turn, Workflow
 from moot.core.emitter import Sink
 from moot.core.engine import Player, RunResult, TurnStore, Until
 from moot.core.estimate import Estimate, estimate
