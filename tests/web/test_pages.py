@@ -577,3 +577,18 @@ words
     assert [each.attributes["id"] for each in tree.all("h2") + tree.all("h3")] == [
         entry.anchor for entry in made.contents
     ]
+
+
+async def test_a_debate_is_forked_from_its_page(house: House) -> None:
+    origin = await house.played("duel", "Cats are better", max_rounds=1)
+    page = await house.reader.open(f"/debates/{origin}")
+    assert page.one("input", id="fork-position").attributes["value"] == "2"  # the judge's turn is played anew
+    page = await house.reader.submit(f"/debates/{origin}/fork", position="2", model="scripted:other")
+    fork = house.reader.path.removeprefix("/debates/")
+    assert fork != origin
+    assert page.one("a", href=f"/debates/{origin}").text == f"forked from {origin} after the first 2 turns"
+    await house.until(fork, Status.FINISHED)
+    assert [turn.model for turn in (await house.app.load(fork)).turns][1:] == ["scripted:model", "scripted:other"]
+    await house.reader.open(f"/debates/{origin}")
+    page = await house.reader.submit(f"/debates/{origin}/fork", position="7")
+    assert page.one("p", role="alert").text == f"{origin} has 3 turns; fork it at a position from 0 to 3"

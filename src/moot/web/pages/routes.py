@@ -21,6 +21,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import JsonValue
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
@@ -52,7 +53,8 @@ NOBODY_WORKS = "queued, but no worker is alive"
 STATUS_OF = {NotFound: HTTPStatus.NOT_FOUND, WrongStatus: HTTPStatus.CONFLICT}
 
 Handler: TypeAlias = "Callable[[Request], Awaitable[Response]]"
-Act: TypeAlias = Callable[[str, Posted], Awaitable[object]]
+Act: TypeAlias = Callable[[str, Posted], Awaitable[str | None]]
+"""What a button does; it names the debate that is shown then, if that is another."""
 
 
 def add_pages(web: FastAPI, server: Server) -> None:
@@ -80,6 +82,7 @@ class Pages:
         self._templates = _templates()
         self.acts: Mapping[str, Act] = {
             "resume": self._resume,
+            "fork": self._fork,
             "stop": self._stop,
             "conclude": self._conclude,
             "reply": self._reply,
@@ -147,12 +150,12 @@ class Pages:
         """Do what a button says, then show the debate; what goes wrong is told on its page."""
         debate_id, posted = request.path_params["id"], await _posted(request)
         try:
-            await act(debate_id, posted)
+            shown = await act(debate_id, posted)
         except NotFound:
             raise
         except MootError as error:
             return await self._debate(debate_id, error, last(posted, "text"))
-        return _to(f"/debates/{debate_id}")
+        return _to(f"/debates/{shown or debate_id}")
 
     async def delete(self, request: Request) -> Response:
         debate_id = request.path_params["id"]
@@ -165,6 +168,14 @@ class Pages:
 
     async def _resume(self, debate_id: str, posted: Posted) -> None:
         await self._app.resume(debate_id)
+
+    async def _fork(self, debate_id: str, posted: Posted) -> str:
+        position = whole_number(last(posted, "position"))
+        if position is None:
+            raise InvalidInput("no position is given: say with how many turns the fork begins")
+        changes: dict[str, JsonValue] = {"model": model} if (model := last(posted, "model").strip()) else {}
+        refuse_addresses(changes)
+        return (await self._app.fork(debate_id, position, changes, start=True, watched=True)).id
 
     async def _stop(self, debate_id: str, posted: Posted) -> None:
         await self._server.stop(debate_id)
