@@ -82,6 +82,17 @@ async def test_a_stopped_debate_whose_model_is_gone_goes_on_in_a_fork_with_anoth
     assert {turn.model for turn in (await app.load(made.id)).turns[2:]} == {"scripted:other"}
 
 
+async def test_an_outcome_tells_of_every_model_that_spoke_in_the_fork_or_before_it(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    debate_id = await played(app)
+    for position, caveat in ((0, "one model, scripted:x, spoke in every seat"), (3, "of the same model family (x)")):
+        made = await app.fork(debate_id, position, {"model": "scripted:x"})
+        outcome = (await app.run(made.id, ignore)).outcome
+        assert outcome is not None
+        (told,) = outcome["caveats"]  # type: ignore[misc]
+        assert caveat in str(told)
+
+
 @pytest.mark.parametrize(
     ("position", "settings", "error"),
     [

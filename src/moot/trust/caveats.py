@@ -11,14 +11,20 @@ from moot.core.script import Debate
 
 def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> Iterator[str]:
     """Whether the judge may favour its own kind; `judged` maps seats to their titles."""
-    models = {seat: debate.seats[seat].model for seat in (judge, *judged)}
-    if len(set(models.values())) == 1:
-        yield f"one model, {models[judge].rpartition('#')[2]}, spoke in every seat"
+    models = {seat: _models_of(debate, seat) for seat in (judge, *judged)}
+    if len(every := set().union(*models.values())) == 1:
+        yield f"one model, {every.pop().rpartition('#')[2]}, spoke in every seat"
         return
-    family = model_family(models[judge])
-    kin = [title for seat, title in judged.items() if model_family(models[seat]) == family]
-    if kin:
-        yield f"the {judge} is of the same model family ({family}) as {' and '.join(kin)}"
+    for family in sorted({model_family(model) for model in models[judge]}):
+        kin = [title for seat, title in judged.items() if family in map(model_family, models[seat])]
+        if kin:
+            yield f"the {judge} is of the same model family ({family}) as {' and '.join(kin)}"
+
+
+def _models_of(debate: Debate[Any], seat: str) -> set[str]:
+    """Those that spoke there; a fork may have begun with another than it has now."""
+    spoken = {turn.model for turn in debate.transcript if turn.seat == seat and turn.model}
+    return spoken or {debate.seats[seat].model}
 
 
 def about_turns(debate: Debate[Any], judged: Mapping[str, str]) -> Iterator[str]:
