@@ -20,6 +20,7 @@ from moot.llm.recording import Recorder, Recording
 from moot.settings import AppSettings, Price
 from moot.store.sqlite import Memory
 from moot.store.store import Store
+from moot.telemetry.telemetry import Telemetry
 
 
 class MemoryStore(Store):
@@ -74,8 +75,9 @@ def scripted_app(
 ) -> App:
     """An app with `model` in every seat, on an in-memory store unless another is given."""
     settings = AppSettings(model="scripted:model")
-    models = Models({}, clients={"scripted": model}, prices=prices)
-    return App(settings, store or MemoryStore(), models, formats or load(), Prompts())
+    telemetry = Telemetry()
+    models = Models({}, clients={"scripted": model}, prices=prices, meter=telemetry)
+    return App(settings, store or MemoryStore(), models, formats or load(), Prompts(), telemetry=telemetry)
 
 
 def recorded(path: Path, client: Client) -> Client:

@@ -19,7 +19,7 @@ from virtualtime import now, run
 
 from moot.errors import InvalidInput, ModelError, RateLimited, ReplyCut, ServerFault
 from moot.llm.client import Client, Completion, Request
-from moot.llm.pace import STAGGER, Pace, Paced
+from moot.llm.pace import STAGGER, Pace
 from moot.players.model import retry_delay
 
 
@@ -45,6 +45,18 @@ class Slow:
         if number in self._faults:
             raise self._faults[number]
         return HELLO
+
+
+class Paced:
+    """A client whose calls wait for their turn."""
+
+    def __init__(self, client: Client, pace: Pace) -> None:
+        self._client = client
+        self._pace = pace
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        async with self._pace.turn():
+            return await self._client.complete(request, on_text)
 
 
 def ask(client: Client) -> Coroutine[Any, Any, Completion]:

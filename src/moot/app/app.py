@@ -385,7 +385,7 @@ class App:
 
     def _players(self, format: AnyFormat, store: TurnStore) -> Callable[[str], Player]:
         players: dict[str, Player] = {
-            "model": ModelPlayer(format, self.prompts, self.telemetry.connect(self.models.connect)),
+            "model": ModelPlayer(format, self.prompts, self.models.connect),
             "human": HumanPlayer(store.said),
             "library": LibraryPlayer(self.library),
         }

@@ -39,9 +39,9 @@ async def build(
     metrics: Metrics | None = None,
 ) -> AsyncIterator[App]:
     """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
-    models = Models(environ, settings.providers, clients, settings.prices, tape)
-    store = await open_store(settings.database_url, hooks_by_status(settings.webhooks))
     telemetry = Telemetry(metrics, open_spans(environ))
+    models = Models(environ, settings.providers, clients, settings.prices, tape, telemetry)
+    store = await open_store(settings.database_url, hooks_by_status(settings.webhooks))
     app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
     try:
         async with _telling(app):

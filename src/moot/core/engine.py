@@ -283,14 +283,16 @@ class _Run:
 
     async def _played(self, step: Step, voice: TurnWriter) -> Reply:
         """What the seat's player makes of a step; one who takes longer than the step allows misses it."""
+        player, had = self.player_for(step.seat), step.timeout
+        if had is None:
+            return await player.play(self.debate, step, voice)
         try:
-            async with asyncio.timeout(step.timeout) as time:
-                if step.timeout is None or step.timeout > 0:
-                    return await self.player_for(step.seat).play(self.debate, step, voice)
+            async with asyncio.timeout(had) as time:
+                if had > 0:
+                    return await player.play(self.debate, step, voice)
         except TimeoutError:
             if not time.expired():
                 raise
-        had = step.timeout or 0.0
         why = f"not done after the {had:.0f} s it had" if had > 0 else "no time was left for it"
         await voice.keep(ModelTimeout(why, partial=voice.said()))
         return Reply("", marks=("late",))

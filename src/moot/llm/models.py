@@ -12,14 +12,15 @@ import aiohttp
 from pydantic import JsonValue
 
 from moot.errors import InvalidInput, ModelError
+from moot.llm.calls import Meter, ModelCalls
 from moot.llm.client import Client, Connection, Timeouts
 from moot.llm.dialect import Dialect
 from moot.llm.http import new_session
 from moot.llm.local import BUILT_IN_MODEL, LocalModels, find_weights
 from moot.llm.ollama import OllamaClient
 from moot.llm.openai_api import OpenAIClient
-from moot.llm.pace import Pace, Paced
-from moot.llm.prices import Priced, Prices
+from moot.llm.pace import Pace
+from moot.llm.prices import Prices
 from moot.llm.providers import BUILT_IN, ModelName, Provider, parse_name
 from moot.llm.recording import Recorder, Recording
 from moot.settings import Price, ProviderSettings
@@ -51,14 +52,17 @@ class Models:
         clients: Mapping[str, Client] | None = None,
         prices: Mapping[str, Price] | None = None,
         tape: Recorder | Recording | None = None,
+        meter: Meter | None = None,
     ) -> None:
         """`clients` are the caller's own, by the provider name under which models then use them.
 
         A `tape` that records keeps every call; one that was recorded answers every call, and no server is asked.
+        `meter` measures them all.
         """
         self._environ = environ
         self._own = own or {}
         self._tape = tape
+        self._meter = meter
         self._paces: dict[str, Pace] = {}
         self._own_clients = clients or {}
         self._clients: dict[str, Client] = {}
@@ -72,8 +76,7 @@ class Models:
         parsed = parse_name(name, self.providers)
         key = str(parsed) if parsed.provider == "local" else parsed.provider
         if key not in self._clients:
-            client = await self._taped_client(parsed)
-            self._clients[key] = Priced(client, parsed.provider, self.prices)
+            self._clients[key] = await self._calls(parsed)
         return Connection(self._clients[key], parsed.model)
 
     @property
@@ -81,13 +84,13 @@ class Models:
         """Whether calls are recorded or replayed, which only those of this process can be."""
         return self._tape is not None
 
-    async def _taped_client(self, name: ModelName) -> Client:
+    async def _calls(self, name: ModelName) -> ModelCalls:
         if isinstance(self._tape, Recording):
-            return self._tape.client(name.provider)
+            return ModelCalls(self._tape.client(name.provider), name.provider, self.prices, meter=self._meter)
         client = self._own_clients.get(name.provider) or await self._open(name)
         if self._tape is not None:
             client = self._tape.wrap(name.provider, client)
-        return Paced(client, self._pace(name.provider))
+        return ModelCalls(client, name.provider, self.prices, self._pace(name.provider), self._meter)
 
     def _pace(self, provider: str) -> Pace:
         """One for each provider, shared by all debates of the process."""

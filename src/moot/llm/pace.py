@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from moot.errors import InvalidInput, ModelError, RateLimited, ServerFault
-from moot.llm.client import Client, Completion, Request
 
 FIRST_PAUSE = 1.0
 """Seconds without a new call after a refusal that names no time; doubled while nothing succeeds."""
@@ -61,6 +61,24 @@ class Pace:
         """How many calls may be in flight now."""
         return self._allowed
 
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until a call may be made, which is then what happens in the block."""
+        if self._limited:
+            await self._enter()
+        else:
+            self._in_flight += 1
+        refusals = self._refusals
+        try:
+            yield
+        except (RateLimited, ServerFault) as error:
+            self._refused(error, refusals)
+            raise
+        finally:
+            self._leave()
+        if self._limited:
+            self._succeeded()
+
     async def _enter(self) -> None:
         """Wait for a place, first come first served: whoever holds the line is the next to start."""
         async with self._line:
@@ -106,34 +124,6 @@ class Pace:
             self._pause = min(2 * self._pause, MAX_PAUSE)
             self._normal = self._in_flight if self._most == math.inf else self._most
             self._allowed = max(1, self._in_flight // 2)
-
-
-class Paced:
-    """A client whose calls wait for their turn; the wait is over before the client's own deadlines begin."""
-
-    __slots__ = ("_client", "_pace")
-
-    def __init__(self, client: Client, pace: Pace) -> None:
-        self._client = client
-        self._pace = pace
-
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        pace = self._pace
-        if pace._limited:
-            await pace._enter()
-        else:
-            pace._in_flight += 1
-        refusals = pace._refusals
-        try:
-            completion = await self._client.complete(request, on_text)
-        except (RateLimited, ServerFault) as error:
-            pace._refused(error, refusals)
-            raise
-        finally:
-            pace._leave()
-        if pace._limited:
-            pace._succeeded()
-        return completion
 
 
 def _pause_asked_for(error: ModelError, otherwise: float) -> float | None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from moot.core.debate import Usage
-from moot.llm.client import Client, Completion, Request
-from moot.llm.providers import ModelName, Provider, parse_name
+from moot.llm.providers import Provider, parse_name
 
 if TYPE_CHECKING:
     from moot.settings import Price
@@ -31,20 +29,6 @@ class Prices:
         if provider == "local" or (known and known.local):
             return 0.0
         return None if known is None else _listed(LISTED_AS.get(provider, provider), name, usage)
-
-
-class Priced:
-    """A client whose completions say what they cost."""
-
-    def __init__(self, client: Client, provider: str, prices: Prices) -> None:
-        self._client = client
-        self._provider = provider
-        self._prices = prices
-
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        completion = await self._client.complete(request, on_text)
-        cost = self._prices.cost(str(ModelName(self._provider, request.model)), completion.usage)
-        return replace(completion, usage=replace(completion.usage, cost=cost))
 
 
 def _cost(price: Price, usage: Usage) -> float:

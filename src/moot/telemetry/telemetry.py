@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +17,7 @@ from moot.core.debate import Record, Status, Step, Turn
 from moot.core.engine import Player, Reply, RunResult, TurnWriter
 from moot.core.script import Debate
 from moot.errors import Fenced, ModelError
-from moot.llm.client import Client, Completion, Connection, Request
+from moot.llm.client import Completion, Request
 from moot.telemetry.log_context import here, within
 from moot.telemetry.spans import NoSpans, Spans
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Connect: TypeAlias = Callable[[str], Awaitable[Connection]]
 OnStored: TypeAlias = Callable[[Turn], None]
 
 
@@ -60,33 +60,28 @@ class Telemetry:
         """A player whose steps are observed."""
         return _Observed(player, self.spans)
 
-    def connect(self, connect: Connect) -> Connect:
-        """Connections whose calls are observed."""
-
-        async def observed(name: str) -> Connection:
-            connection = await connect(name)
-            return connection._replace(client=_Measured(connection.client, provider_of(name), self))
-
-        return observed
-
     async def close(self) -> None:
         await self.spans.close()
 
-    async def call(self, client: Client, provider: str, request: Request, on_text: Callable[[str], None]) -> Completion:
-        began = time.monotonic()
+    @contextmanager
+    def call(self, provider: str, request: Request) -> Iterator[Callable[[Completion], None]]:
+        """Observe a model call."""
+        provider, began = provider_of(provider), time.monotonic()
+
+        def answered(completion: Completion) -> None:
+            span.set_attributes(_of_answer(completion))
+            if self.metrics:
+                self.metrics.call_answered(provider, request.model, time.monotonic() - began, completion.usage)
+
         with self.spans.span(f"chat {request.model}", _of_call(provider, request), calls=True) as span:
             try:
-                completion = await client.complete(request, on_text)
+                yield answered
             except ModelError as error:
                 about = {"provider": provider, "model": request.model, "code": error.code, "error": str(error)}
                 log.info("model call failed", extra={**about, "duration_ms": _ms(began)})
                 if self.metrics:
                     self.metrics.call_failed(provider, error.code)
                 raise
-            span.set_attributes(_of_answer(completion))
-        if self.metrics:
-            self.metrics.call_answered(provider, request.model, time.monotonic() - began, completion.usage)
-        return completion
 
     def _stored(self, format: str, turn: Turn) -> None:
         about = {
@@ -133,16 +128,6 @@ class _Observed:
             self._spans.span(f"{operation} {step.seat}", about),
         ):
             return await self._player.play(debate, step, voice)
-
-
-class _Measured:
-    def __init__(self, client: Client, provider: str, telemetry: Telemetry) -> None:
-        self._client = client
-        self._provider = provider
-        self._telemetry = telemetry
-
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        return await self._telemetry.call(self._client, self._provider, request, on_text)
 
 
 def provider_of(model: str) -> str:

@@ -1,0 +1,52 @@
+"""A model call from beginning to end: measured, made in its turn, priced.
+
+What records calls, or answers them from a recording, stands in the place of the server's client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Protocol, TypeAlias
+
+from moot.llm.client import Client, Completion, Request
+from moot.llm.pace import Pace
+from moot.llm.prices import Prices
+from moot.llm.providers import ModelName
+
+Answered: TypeAlias = Callable[[Completion], None]
+
+
+class Meter(Protocol):
+    def call(self, provider: str, request: Request) -> AbstractContextManager[Answered]:
+        """What happens in the block is a call, and what comes of it is handed over; a ModelError passes through."""
+        ...
+
+
+class NoMeter:
+    def call(self, provider: str, request: Request) -> AbstractContextManager[Answered]:
+        return nullcontext(lambda completion: None)
+
+
+class ModelCalls:
+    """The calls to one provider; the wait for their turn is over before the client's own deadlines begin."""
+
+    def __init__(
+        self, client: Client, provider: str, prices: Prices, pace: Pace | None = None, meter: Meter | None = None
+    ) -> None:
+        """Without a `pace` nobody waits: a recording answers at once."""
+        self._client = client
+        self._provider = provider
+        self._prices = prices
+        self._pace = pace
+        self._meter = meter or NoMeter()
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        with self._meter.call(self._provider, request) as answered:
+            async with self._pace.turn() if self._pace else nullcontext():
+                completion = await self._client.complete(request, on_text)
+            cost = self._prices.cost(str(ModelName(self._provider, request.model)), completion.usage)
+            completion = replace(completion, usage=replace(completion.usage, cost=cost))
+            answered(completion)
+            return completion
