@@ -138,34 +138,21 @@ class WholeDebate(DebateView):
 
 
 def debate_view(reading: Reading) -> DebateView:
-    return DebateView(**_kept(DebateView, reading), headline=reading.headline)
+    return DebateView(**_values(DebateView, reading))
 
 
 def whole_debate(reading: Reading) -> WholeDebate:
-    seats, stored = reading.record.seats, reading.stored
-    parts: dict[str, Any] = _kept(WholeDebate, reading) | {
-        "headline": reading.headline,
-        "seats": [SeatView(name=name, title=reading.titles[name], **asdict(seat)) for name, seat in seats.items()],
-        "turns": [
-            TurnView.model_validate(turn).model_copy(update={"title": event.title, "notes": event.notes})
-            for turn, event in zip(stored.turns, reading.events, strict=True)
-        ],
-        "usage": reading.usage,
-        "question": question_view(reading),
-        "failures": [FailureView.model_validate(each) for each in stored.failures],
-        "rating": stored.rating and RatingView.model_validate(stored.rating),
-        "workflow": stored.workflow and WorkflowView.model_validate(stored.workflow),
-        "notices": [NoticeView.model_validate(each) for each in stored.notices],
-        "last_event_id": reading.last_event_id,
-    }
-    return WholeDebate(**parts)
+    seats = [
+        SeatView(name=name, title=reading.titles[name], **asdict(seat)) for name, seat in reading.record.seats.items()
+    ]
+    turns = [
+        TurnView.model_validate(turn).model_copy(update={"title": event.title, "notes": event.notes})
+        for turn, event in zip(reading.turns, reading.events, strict=True)
+    ]
+    return WholeDebate(**_values(WholeDebate, reading) | {"seats": seats, "turns": turns})
 
 
-def question_view(reading: Reading) -> QuestionView | None:
-    return QuestionView.model_validate(reading.question) if reading.question else None
-
-
-def _kept(view: type[BaseModel], reading: Reading) -> dict[str, Any]:
-    """The fields of a view that are as they are stored."""
-    record = reading.record
-    return {name: getattr(record, name) for name in view.model_fields if hasattr(record, name)}
+def _values(view: type[BaseModel], reading: Reading) -> dict[str, Any]:
+    """The fields of a view as they are stored, or else as they are read."""
+    places = (reading.record, reading.stored, reading)
+    return {name: next(getattr(place, name) for place in places if hasattr(place, name)) for name in view.model_fields}

@@ -16,33 +16,12 @@ from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import events_of
 from moot.reading.views import DebateView, RatingView, WholeDebate, WorkflowView, debate_view, whole_debate
-from moot.web.schemas import (
-    ChosenModel,
-    CreateDebate,
-    DebateList,
-    EstimateView,
-    Failed,
-    Fork,
-    FormatList,
-    Health,
-    ModelList,
-    NewDebate,
-    NewRating,
-    PerspectiveList,
-    PerspectiveView,
-    ProviderView,
-    Reply,
-    TemplateList,
-    TemplateView,
-    cursor,
-    format_view,
-    place,
-)
+from moot.web import schemas
 from moot.web.stream.hub import EventStream, Hub
 
 MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html", "argdown": "text/plain"}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Failed, "description": description}
+    status: {"model": schemas.Failed, "description": description}
     for status, description in {
         400: "something in the request cannot be used; the message says what, and what to do",
         401: "the server wants its token",
@@ -105,7 +84,7 @@ routes = APIRouter(prefix="/api", responses=PROBLEMS)
 
 @routes.post("/debates", status_code=201)
 async def create_debate(
-    body: CreateDebate,
+    body: schemas.CreateDebate,
     server: Serving,
     response: Response,
     idempotency_key: IdempotencyKey = None,
@@ -125,12 +104,12 @@ async def list_debates(
     q: Annotated[str, Query(max_length=200, description="words of the topic")] = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     cursor_: Annotated[str | None, Query(alias="cursor", description="next_cursor of the page before")] = None,
-) -> DebateList:
+) -> schemas.DebateList:
     """Newest first."""
-    after = place(cursor_) if cursor_ else None
+    after = schemas.place(cursor_) if cursor_ else None
     records = await server.app.list(limit + 1, status, format, q, after)
-    more = cursor(records[limit - 1]) if len(records) > limit else None
-    return DebateList(debates=[server.view(record) for record in records[:limit]], next_cursor=more)
+    more = schemas.cursor(records[limit - 1]) if len(records) > limit else None
+    return schemas.DebateList(debates=[server.view(record) for record in records[:limit]], next_cursor=more)
 
 
 @routes.get("/debates/{debate_id}")
@@ -176,14 +155,14 @@ async def conclude_debate(debate_id: DebateId, server: Serving) -> DebateView:
 
 
 @routes.post("/debates/{debate_id}/reply", status_code=202)
-async def reply_to_debate(debate_id: DebateId, body: Reply, server: Serving) -> DebateView:
+async def reply_to_debate(debate_id: DebateId, body: schemas.Reply, server: Serving) -> DebateView:
     """Answer what a debate asks, guide it at any time, or end its rounds."""
     return server.view((await server.app.reply(debate_id, body.action, body.text, body.position)).record)
 
 
 @routes.post("/debates/{debate_id}/fork", status_code=201)
 async def fork_debate(
-    debate_id: DebateId, body: Fork, server: Serving, response: Response, idempotency_key: IdempotencyKey = None
+    debate_id: DebateId, body: schemas.Fork, server: Serving, response: Response, idempotency_key: IdempotencyKey = None
 ) -> DebateView:
     """A new debate that begins with copies of the first turns of this one and goes on with other models or settings."""
     refuse_addresses(body.settings)
@@ -193,7 +172,7 @@ async def fork_debate(
 
 
 @routes.post("/debates/{debate_id}/rating")
-async def rate_debate(debate_id: DebateId, body: NewRating, server: Serving) -> RatingView:
+async def rate_debate(debate_id: DebateId, body: schemas.NewRating, server: Serving) -> RatingView:
     """Rate the outcome; the latest rating counts."""
     return RatingView.model_validate(await server.app.rate(debate_id, body.stars, body.comment))
 
@@ -243,62 +222,64 @@ async def export_debate(
 
 
 @routes.get("/formats")
-async def list_formats(server: Serving) -> FormatList:
+async def list_formats(server: Serving) -> schemas.FormatList:
     """The kinds of debate, each with its seats and the JSON schema of its settings."""
-    return FormatList(formats=[format_view(format) for format in server.app.formats.values()])
+    return schemas.FormatList(formats=[schemas.format_view(format) for format in server.app.formats.values()])
 
 
 @routes.get("/perspectives")
-async def list_perspectives(server: Serving) -> PerspectiveList:
+async def list_perspectives(server: Serving) -> schemas.PerspectiveList:
     """The perspectives a panel can be cast from."""
     known = choices(server.app.formats, server.app.settings.formats, "perspectives")
-    return PerspectiveList(perspectives=[PerspectiveView.model_validate(each.data) for each in known])
+    return schemas.PerspectiveList(perspectives=[schemas.PerspectiveView.model_validate(each.data) for each in known])
 
 
 @routes.get("/templates")
-async def list_templates(server: Serving) -> TemplateList:
+async def list_templates(server: Serving) -> schemas.TemplateList:
     """The reasoning templates a critique chooses from."""
     known = sorted(server.app.library.templates().values(), key=lambda template: template.name)
-    return TemplateList(templates=[TemplateView.model_validate(each) for each in known])
+    return schemas.TemplateList(templates=[schemas.TemplateView.model_validate(each) for each in known])
 
 
 @routes.get("/models")
-async def list_models(server: Serving) -> ModelList:
+async def list_models(server: Serving) -> schemas.ModelList:
     """Which models can be reached, and what each seat would use."""
     app = server.app
     providers = await asyncio.gather(*(_provider(app, name) for name in app.models.providers))
     seats = [(format.name, seat) for format in app.formats.values() for seat in format.seats if seat.player == "model"]
     chosen = [(format, seat.name, await app.drafts.choose_model(seat)) for format, seat in seats]
-    return ModelList(
-        providers=[*providers, ProviderView(name="local", state=app.models.local_state(), models=["smollm2"])],
-        seats=[ChosenModel(format=format, seat=seat, model=name, why=why) for format, seat, (name, why) in chosen],
+    return schemas.ModelList(
+        providers=[*providers, schemas.ProviderView(name="local", state=app.models.local_state(), models=["smollm2"])],
+        seats=[
+            schemas.ChosenModel(format=format, seat=seat, model=name, why=why) for format, seat, (name, why) in chosen
+        ],
     )
 
 
 @routes.post("/estimate")
-async def estimate(body: NewDebate, server: Serving) -> EstimateView:
+async def estimate(body: schemas.NewDebate, server: Serving) -> schemas.EstimateView:
     """What such a debate would cost, at most and typically; calls no model."""
     refuse_addresses(body.settings)
     most, typical = await server.app.estimate(body.format, body.topic, body.settings)
-    return EstimateView(most=most, typical=typical)
+    return schemas.EstimateView(most=most, typical=typical)
 
 
 @routes.get("/health")
-async def health(server: Serving) -> Health:
+async def health(server: Serving) -> schemas.Health:
     """Whether the server can work: 503 when its database cannot be used; `no workers` when nobody works its queue."""
     await server.app.list(limit=1)
     running, queued, workers = await server.app.load_of_queue()
     status = "no workers" if queued and not workers else "ok"
-    return Health(status=status, version=version("moot"), running=running, queued=queued, workers=workers)
+    return schemas.Health(status=status, version=version("moot"), running=running, queued=queued, workers=workers)
 
 
-async def _provider(app: App, name: str) -> ProviderView:
+async def _provider(app: App, name: str) -> schemas.ProviderView:
     provider = app.models.providers[name]
     if not app.models.configured(provider):
-        return ProviderView(name=name, state=f"set {provider.key_env}", models=[])
+        return schemas.ProviderView(name=name, state=f"set {provider.key_env}", models=[])
     if not app.models.address(provider).partition("://")[2]:
-        return ProviderView(name=name, state="ready", models=[])  # a client of the program's own
+        return schemas.ProviderView(name=name, state="ready", models=[])  # a client of the program's own
     found = await app.models.reachable(provider)
     if found is None:
-        return ProviderView(name=name, state="not reachable, or its key is wrong", models=[])
-    return ProviderView(name=name, state="ready", models=list(found))
+        return schemas.ProviderView(name=name, state="not reachable, or its key is wrong", models=[])
+    return schemas.ProviderView(name=name, state="ready", models=list(found))

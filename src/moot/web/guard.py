@@ -86,16 +86,16 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
+@dataclass(frozen=True, slots=True)
 class Guard:
     """Refuses what must not be answered, and keeps what goes wrong inside from the outside."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app = app
-        self._access = access
+    app: ASGIApp
+    access: Access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         answer = _Answer(send, scope["path"])
         headers = Headers(scope=scope)
@@ -111,12 +111,12 @@ class Guard:
         elif body and _is_api(scope) and not _is_json(headers):
             await answer.refuse(Refusal(415, "not_json", "send the body as application/json"))
         else:
-            replay = _Replay(body, receive) if scope["method"] not in SAFE_METHODS else receive
+            replay = _replaying(body, receive) if scope["method"] not in SAFE_METHODS else receive
             await self._answer(scope, replay, answer)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         try:
-            await self._app(scope, receive, answer)
+            await self.app(scope, receive, answer)
         except Exception as error:  # the server must survive one request's failure
             log.exception("%s %r failed", scope["method"], scope["path"])
             if answer.begun:
@@ -128,7 +128,7 @@ class Guard:
         hosts = headers.getlist("host")
         if len(hosts) != 1:
             return Refusal(400, "bad_host", "send exactly one Host header")
-        if _name(hosts[0]) not in self._access.hosts:
+        if _name(hosts[0]) not in self.access.hosts:
             return Refusal(421, "unknown_host", "this server has another name; add this one to MOOT_ALLOWED_HOSTS")
         if scope["method"] not in SAFE_METHODS and _is_foreign(hosts[0], headers):
             return Refusal(403, "cross_site", "requests from other sites are refused")
@@ -137,31 +137,31 @@ class Guard:
         return None
 
     def _may_enter(self, scope: Scope, headers: Headers) -> bool:
-        if self._access.token is None or scope["path"] in OPEN_PATHS or scope["path"].startswith(OPEN_FOLDER):
+        if self.access.token is None or scope["path"] in OPEN_PATHS or scope["path"].startswith(OPEN_FOLDER):
             return True
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self._access.knows(token.strip()):
+        if scheme.lower() == "bearer" and self.access.knows(token.strip()):
             return True
-        return hmac.compare_digest(_cookie(headers).encode(), self._access.session.encode())
+        return hmac.compare_digest(_cookie(headers).encode(), self.access.session.encode())
 
 
+@dataclass(slots=True)
 class _Answer:
     """Sends a response on, with the headers every response has."""
 
-    def __init__(self, send: Send, path: str) -> None:
-        self._send = send
-        self._path = path
-        self.begun = False
+    send: Send
+    path: str
+    begun: bool = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
             message["headers"] = [*message.get("headers", ()), *HEADERS]
-        await self._send(message)
+        await self.send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
         told = {"error": {"code": refusal.code, "message": refusal.message}}
-        body = orjson.dumps(openai_server.fault(*refusal) if self._path.startswith(openai_server.PREFIX) else told)
+        body = orjson.dumps(openai_server.fault(*refusal) if self.path.startswith(openai_server.PREFIX) else told)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         if refusal.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
@@ -171,18 +171,14 @@ class _Answer:
         await self({"type": "http.response.body", "body": body})
 
 
-class _Replay:
+def _replaying(body: bytes, receive: Receive) -> Receive:
     """Hands on a body that has been read, then whatever comes."""
+    unread = [body]
 
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._receive = receive
+    async def message() -> Message:
+        return {"type": "http.request", "body": unread.pop(), "more_body": False} if unread else await receive()
 
-    async def __call__(self) -> Message:
-        if self._body is None:
-            return await self._receive()
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
+    return message
 
 
 async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | None:

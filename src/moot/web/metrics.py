@@ -6,10 +6,11 @@ When the database is away, `moot_database_up` says so, and the process's own num
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -47,7 +48,7 @@ def add_metrics(web: FastAPI, app: App, hub: Hub | None = None) -> None:
     async def scrape(request: Request) -> Response:
         about_all = families(await shared(app), hub.readers) if hub else ()
         own = app.telemetry.metrics.text() if app.telemetry.metrics else b""
-        return Response(_text(about_all) + own, media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(_Collected(about_all)) + own, media_type=CONTENT_TYPE_LATEST)
 
     web.router.routes.append(Route(PATH, scrape, methods=["GET"]))
 
@@ -63,43 +64,32 @@ async def shared(app: App) -> Shared | None:
 
 
 def families(known: Shared | None, readers: int) -> Iterator[Metric]:
-    yield _gauge("moot_event_stream_readers", "Open event streams of this server", readers)
-    yield _gauge("moot_database_up", "Whether the database answers", int(known is not None))
+    yield GaugeMetricFamily("moot_event_stream_readers", "Open event streams of this server", readers)
+    yield GaugeMetricFamily("moot_database_up", "Whether the database answers", int(known is not None))
     if known is None:
         return
     debates = GaugeMetricFamily("moot_debates", "Debates, by status", labels=["status"])
-    for status in Status:
-        debates.add_metric([status.value], known.debates.get(status, 0))
-    yield debates
+    yield _filled(debates, {status: known.debates.get(status, 0) for status in Status})
     due, later, oldest = known.backlog
     jobs = GaugeMetricFamily("moot_queue_jobs", "Runs that wait: due now, or later after a failure", labels=["state"])
-    jobs.add_metric(["due"], due)
-    jobs.add_metric(["later"], later)
-    yield jobs
-    yield _gauge("moot_queue_oldest_seconds", "How long the first run that is due has waited", oldest)
-    yield _gauge("moot_workers", "Processes alive that run debates", known.workers)
+    yield _filled(jobs, {"due": due, "later": later})
+    yield GaugeMetricFamily("moot_queue_oldest_seconds", "How long the first run that is due has waited", oldest)
+    yield GaugeMetricFamily("moot_workers", "Processes alive that run debates", known.workers)
     took_over = known.failures.get(TAKEN_OVER, 0)
     yield CounterMetricFamily("moot_takeovers", "Runs that died and were taken over by others", took_over)
     failures = CounterMetricFamily("moot_failures", "Attempts at a step that failed and were kept", labels=["code"])
-    for code, count in sorted(known.failures.items()):
-        if code != TAKEN_OVER:
-            failures.add_metric([code], count)
-    yield failures
+    yield _filled(failures, {code: n for code, n in sorted(known.failures.items()) if code != TAKEN_OVER})
 
 
-def _gauge(name: str, about: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, about, value)
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]) -> Metric:
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
 
 
-def _text(families: Iterable[Metric]) -> bytes:
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected(list(families)))
-    return generate_latest(registry)
-
-
+@dataclass(frozen=True)
 class _Collected(Collector):
-    def __init__(self, families: list[Metric]) -> None:
-        self._families = families
+    families: Iterable[Metric]
 
     def collect(self) -> Iterable[Metric]:
-        return self._families
+        return self.families

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from types import FrameType
 from typing import Annotated
@@ -18,19 +18,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
+from moot import errors
 from moot.app import App, build
-from moot.errors import (
-    Busy,
-    DebateEnded,
-    Fenced,
-    InvalidInput,
-    ModelError,
-    MootError,
-    NotFound,
-    ScriptChanged,
-    StoreError,
-    WrongStatus,
-)
 from moot.llm.client import Client
 from moot.runs.choice import open_queue
 from moot.runs.embedded import EmbeddedQueue
@@ -45,16 +34,16 @@ from moot.web.pages.routes import add_pages
 from moot.web.stream.follower import Mirrors
 from moot.web.stream.hub import Hub
 
-STATUSES: dict[type[MootError], int] = {
-    InvalidInput: 400,
-    NotFound: 404,
-    WrongStatus: 409,
-    Busy: 409,
-    Fenced: 409,
-    ScriptChanged: 409,
-    DebateEnded: 409,
-    ModelError: 502,
-    StoreError: 503,
+STATUSES: dict[type[errors.MootError], int] = {
+    errors.InvalidInput: 400,
+    errors.NotFound: 404,
+    errors.WrongStatus: 409,
+    errors.Busy: 409,
+    errors.Fenced: 409,
+    errors.ScriptChanged: 409,
+    errors.DebateEnded: 409,
+    errors.ModelError: 502,
+    errors.StoreError: 503,
 }
 CODES = {404: "not_found", 405: "method_not_allowed"}
 SECONDS_FOR_REQUESTS = 3
@@ -91,9 +80,9 @@ def build_app(app: App, hub: Hub, who: Access | None = None, concurrency: int | 
 
 def guarded(web: FastAPI, who: Access) -> FastAPI:
     """Behind the guard, and with errors told as all of them are."""
-    web.add_exception_handler(MootError, _moot_error)
-    web.add_exception_handler(RequestValidationError, _invalid_request)
-    web.add_exception_handler(HTTPException, _http_error)
+    web.exception_handler(errors.MootError)(_moot_error)
+    web.exception_handler(RequestValidationError)(_invalid_request)
+    web.exception_handler(HTTPException)(_http_error)
     web.add_middleware(Guard, access=who)
     return web
 
@@ -124,18 +113,22 @@ async def serve(
     `clients` are model clients of the caller's own, by provider name. A server that does not work itself leaves all
     debates to the workers on its Postgres.
     """
-    host, port = host or settings.host, settings.port if port is None else port
-    token = settings.token.get_secret_value() if settings.token else None
-    who = access(host, token, settings.allowed_hosts)
     _log_plainly()
-    with listening(host, port) as listener:
+    with opened(settings, host or settings.host, settings.port if port is None else port) as (listener, who, address):
         async with build(settings, clients=clients, metrics=Metrics()) as app:
             hub = Hub()
             open_hub(app, hub, settings.max_running if works else 0)
             server = Uvicorn(build_app(app, hub, who), hub.close)
-            address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             server.ready = lambda: ready(address)
             await server.serve([listener])
+
+
+@contextmanager
+def opened(settings: AppSettings, host: str, port: int) -> Iterator[tuple[socket.socket, Access, str]]:
+    """Where to listen, who may ask there, and its address. Raises InvalidInput."""
+    who = access(host, settings.token.get_secret_value() if settings.token else None, settings.allowed_hosts)
+    with listening(host, port) as listener:
+        yield listener, who, f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
 def open_hub(app: App, hub: Hub, concurrency: int) -> None:
@@ -145,7 +138,9 @@ def open_hub(app: App, hub: Hub, concurrency: int) -> None:
         hub.attend = Mirrors(hub, partial(app.follow, through_waits=True), is_all=True).attend
         return
     if not concurrency:
-        raise InvalidInput("without a Postgres there are no workers to leave the debates to; set MOOT_DATABASE_URL")
+        raise errors.InvalidInput(
+            "without a Postgres there are no workers to leave the debates to; set MOOT_DATABASE_URL"
+        )
     queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
     app.queue = queue
     hub.attend = Mirrors(hub, queue.look_at, is_all=False).attend
@@ -211,25 +206,23 @@ def listening(host: str, port: int) -> socket.socket:
         return listener
     except OSError as error:
         listener.close()
-        raise InvalidInput(f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from None
+        told = f"cannot listen on {host} port {port}: {error.strerror}; choose another --port"
+        raise errors.InvalidInput(told) from None
 
 
-async def _moot_error(request: Request, error: Exception) -> JSONResponse:
+async def _moot_error(request: Request, error: errors.MootError) -> JSONResponse:
     status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
-    return _problem(request, status, getattr(error, "code", MootError.code), str(error))
+    return _problem(request, status, error.code, str(error))
 
 
-async def _invalid_request(request: Request, error: Exception) -> JSONResponse:
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    faults = (f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in found)
-    return _problem(request, 422, InvalidInput.code, "; ".join(faults))
+async def _invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
+    faults = (f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors())
+    return _problem(request, 422, errors.InvalidInput.code, "; ".join(faults))
 
 
-async def _http_error(request: Request, error: Exception) -> JSONResponse:
-    status, detail, headers = 500, "", None
-    if isinstance(error, HTTPException):
-        status, detail, headers = error.status_code, error.detail, error.headers
-    return _problem(request, status, CODES.get(status, "http_error"), detail, headers)
+async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
+    code = CODES.get(error.status_code, "http_error")
+    return _problem(request, error.status_code, code, error.detail, error.headers)
 
 
 def _problem(

@@ -10,25 +10,23 @@ from fastapi import FastAPI
 
 from moot.app import App
 from moot.web.api import Server, health
-from moot.web.guard import Access, access
+from moot.web.guard import Access
 from moot.web.metrics import add_metrics
-from moot.web.server import Uvicorn, guarded, listening
+from moot.web.server import Uvicorn, guarded, opened
 from moot.web.stream.hub import Hub
 
 
 @asynccontextmanager
 async def telling(app: App, port: int) -> AsyncIterator[str]:
     """Answer for as long as the block lasts; it is given the address. Raises InvalidInput."""
-    host, token = app.settings.metrics_host, app.settings.token
-    who = access(host, token.get_secret_value() if token else None, app.settings.allowed_hosts)
-    with listening(host, port) as listener:
+    with opened(app.settings, app.settings.metrics_host, port) as (listener, who, address):
         server = _Beside(build_beside(app, who), lambda: None)
         ready = asyncio.Event()
         server.ready = ready.set
         serving = asyncio.create_task(server.serve([listener]))
         try:
             await ready.wait()
-            yield f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+            yield address
         finally:
             server.should_exit = True
             await serving

@@ -15,8 +15,8 @@ from moot.errors import StoreError
 from moot.integrations.mcp.server import build_server
 from moot.llm.client import Client
 from moot.settings import AppSettings
-from moot.web.guard import Access, Guard, access
-from moot.web.server import Uvicorn, listening
+from moot.web.guard import Access, Guard
+from moot.web.server import Uvicorn, opened
 
 
 async def serve(
@@ -26,14 +26,10 @@ async def serve(
     ready: Callable[[str], None],
     clients: Mapping[str, Client] | None,
 ) -> None:
-    host, port = host or settings.host, settings.port if port is None else port
-    token = settings.token.get_secret_value() if settings.token else None
-    who = access(host, token, settings.allowed_hosts)
-    with listening(host, port) as listener:
+    with opened(settings, host or settings.host, settings.port if port is None else port) as (listener, who, address):
         async with build(settings, clients=clients) as app, app.working():
             server = Uvicorn(build_web(app, who), lambda: None)
-            address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/mcp"
-            server.ready = lambda: ready(address)
+            server.ready = lambda: ready(f"{address}/mcp")
             await server.serve([listener])
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from moot.core.debate import JsonObject, Record, Status
 from moot.reading.debate import Reading
-from moot.reading.views import DebateView, QuestionView, debate_view, question_view
+from moot.reading.views import DebateView, QuestionView, debate_view
 from moot.text.plain import shortened
 
 QUOTES = (
@@ -65,7 +65,8 @@ class PastDecisions(Quoting):
 
 
 def debate_report(reading: Reading) -> DebateReport:
-    record, question = reading.record, question_view(reading)
+    record = reading.record
+    question = QuestionView.model_validate(reading.question) if reading.question else None
     speeches = [
         Speech(
             position=event.position,

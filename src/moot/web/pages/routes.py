@@ -10,7 +10,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
@@ -40,7 +39,7 @@ from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, form, settings
 from moot.web.pages.markdown import speech
 from moot.web.pages.turns import ACTIONS, in_a_line
-from moot.web.pages.views import DebatePage, age_text, cell_text, cost_text, debate_page
+from moot.web.pages.views import age_text, cell_text, cost_text, debate_page
 from moot.web.schemas import cursor, place
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ NOBODY_WORKS = "queued, but no worker is alive"
 STATUS_OF = {NotFound: HTTPStatus.NOT_FOUND, WrongStatus: HTTPStatus.CONFLICT}
 
 Handler: TypeAlias = "Callable[[Request], Awaitable[Response]]"
-Act: TypeAlias = Callable[[str, Posted], Awaitable[str | None]]
-"""What a button does; it names the debate that is shown then, if that is another."""
+Act: TypeAlias = Callable[[str, Posted], Awaitable[object]]
+"""What a button does; a record that comes of it is the debate to show then."""
 
 
 def add_pages(web: FastAPI, server: Server) -> None:
@@ -81,14 +80,14 @@ class Pages:
         self._app = server.app
         self._templates = _templates()
         self.acts: Mapping[str, Act] = {
-            "resume": self._resume,
+            "resume": lambda debate_id, _: self._app.resume(debate_id),
             "fork": self._fork,
-            "stop": self._stop,
-            "conclude": self._conclude,
+            "stop": lambda debate_id, _: server.stop(debate_id),
+            "conclude": lambda debate_id, _: self._app.conclude(debate_id),
             "reply": self._reply,
             "rating": self._rate,
-            "workflow": self._make_workflow,
-            "restore": self._restore,
+            "workflow": lambda debate_id, _: self._app.make_workflow(debate_id),
+            "restore": lambda debate_id, _: self._app.restore(debate_id),
         }
 
     async def index(self, request: Request) -> Response:
@@ -144,18 +143,18 @@ class Pages:
         since = whole_number(asked := request.query_params.get("from", "0"))
         if since is None:
             raise InvalidInput(f"from={shortened(asked, 20)!r} is no number; give the position of a turn")
-        return self._page("refresh.html", since=since, **_about(await self._view(request.path_params["id"])))
+        return self._page("refresh.html", since=since, **await self._about(request.path_params["id"]))
 
     async def act(self, act: Act, request: Request) -> Response:
         """Do what a button says, then show the debate; what goes wrong is told on its page."""
         debate_id, posted = request.path_params["id"], await _posted(request)
         try:
-            shown = await act(debate_id, posted)
+            made = await act(debate_id, posted)
         except NotFound:
             raise
         except MootError as error:
             return await self._debate(debate_id, error, last(posted, "text"))
-        return _to(f"/debates/{shown or debate_id}")
+        return _to(f"/debates/{made.id if isinstance(made, Record) else debate_id}")
 
     async def delete(self, request: Request) -> Response:
         debate_id = request.path_params["id"]
@@ -166,22 +165,13 @@ class Pages:
         status = _status(error)
         return self._page("error.html", status, title=status.phrase, message=str(error))
 
-    async def _resume(self, debate_id: str, posted: Posted) -> None:
-        await self._app.resume(debate_id)
-
-    async def _fork(self, debate_id: str, posted: Posted) -> str:
+    async def _fork(self, debate_id: str, posted: Posted) -> Record:
         position = whole_number(last(posted, "position"))
         if position is None:
             raise InvalidInput("no position is given: say with how many turns the fork begins")
         changes: dict[str, JsonValue] = {"model": model} if (model := last(posted, "model").strip()) else {}
         refuse_addresses(changes)
-        return (await self._app.fork(debate_id, position, changes, start=True, watched=True)).id
-
-    async def _stop(self, debate_id: str, posted: Posted) -> None:
-        await self._server.stop(debate_id)
-
-    async def _conclude(self, debate_id: str, posted: Posted) -> None:
-        await self._app.conclude(debate_id)
+        return await self._app.fork(debate_id, position, changes, start=True, watched=True)
 
     async def _reply(self, debate_id: str, posted: Posted) -> None:
         action, text, position = (last(posted, name) for name in ("action", "text", "position"))
@@ -195,21 +185,16 @@ class Pages:
             raise InvalidInput("no stars are given: choose 1 to 5")
         await self._app.rate(debate_id, stars, last(posted, "comment"))
 
-    async def _make_workflow(self, debate_id: str, posted: Posted) -> None:
-        await self._app.make_workflow(debate_id)
-
-    async def _restore(self, debate_id: str, posted: Posted) -> None:
-        await self._app.restore(debate_id)
-
-    async def _view(self, debate_id: str) -> DebatePage:
+    async def _about(self, debate_id: str) -> dict[str, Any]:
         reading = await self._app.read(debate_id)
         view = await asyncio.to_thread(debate_page, reading)  # a hundred turns take half a second
         if reading.record.status is Status.QUEUED and not (await self._app.load_of_queue()).workers:
-            return replace(view, status_text=NOBODY_WORKS)
-        return view
+            view["status_text"] = NOBODY_WORKS
+        about = {"view": view, "debate": reading, "folded": view["document"] is not None}
+        return about | {"created": iso(reading.record.created_at), "typed": "", "fault": ""}
 
     async def _debate(self, debate_id: str, error: MootError | None = None, typed: str = "") -> Response:
-        about = _about(await self._view(debate_id)) | {"typed": typed, "fault": str(error) if error else ""}
+        about = await self._about(debate_id) | {"typed": typed, "fault": str(error) if error else ""}
         return self._page("debate.html", _status(error) if error else HTTPStatus.OK, **about)
 
     async def _estimate(self, format: str, topic: str, wanted: Mapping[str, Any]) -> str:
@@ -289,11 +274,6 @@ def _shown(pages: Pages, do: Handler) -> Handler:
             return pages.error(error)
 
     return show
-
-
-def _about(view: DebatePage) -> dict[str, Any]:
-    about = {"view": view, "debate": view.debate, "folded": view.document is not None}
-    return about | {"created": iso(view.debate.record.created_at), "typed": "", "fault": ""}
 
 
 def _status(error: MootError) -> HTTPStatus:

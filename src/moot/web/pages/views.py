@@ -9,13 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from moot.core.debate import Bar, Cell, Usage, span_seconds
 from moot.reading import words
 from moot.reading.debate import Reading, usage_of
-from moot.web.pages.markdown import Document, document, speech
-from moot.web.pages.turns import Cards, cards, colours_of
+from moot.web.pages.markdown import document, speech
+from moot.web.pages.turns import cards, colours_of
 
 if TYPE_CHECKING:
     from moot.web.charts import Chart
@@ -42,36 +40,19 @@ class Meter:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class DebatePage:
-    """A debate's reading, and beside it what is rendered or drawn for its page."""
-
-    debate: Reading
-    status_text: str
-    seats: tuple[SeatRow, ...]
-    meters: tuple[Meter, ...]
-    sections: tuple[Cards, ...]
-    deadline: float | None
-    """When its question is not waited for any more, in seconds since 1970."""
-    document: Document | None
-    summary: Markup | None
-    """Of the outcome, where it has no document."""
-    charts: tuple[Chart, ...]
-
-
-def debate_page(reading: Reading) -> DebatePage:
+def debate_page(reading: Reading) -> dict[str, Any]:
+    """What is rendered or drawn of a debate's reading for its page."""
     outcome, text = reading.outcome, reading.document
-    return DebatePage(
-        debate=reading,
-        status_text=reading.status_text,
-        seats=tuple(_seats(reading)),
-        meters=tuple(_meters(reading)),
-        sections=tuple(cards(reading)),
-        deadline=_deadline(reading),
-        document=document(text, outcome.headline()) if outcome and text else None,
-        summary=speech(outcome.summary) if outcome and not text else None,
-        charts=_charts(reading),
-    )
+    return {
+        "status_text": reading.status_text,
+        "seats": tuple(_seats(reading)),
+        "meters": tuple(_meters(reading)),
+        "sections": tuple(cards(reading)),
+        "deadline": _deadline(reading),
+        "document": document(text, outcome.headline()) if outcome and text else None,
+        "summary": speech(outcome.summary) if outcome and not text else None,
+        "charts": _charts(reading),
+    }
 
 
 def cost_text(usage: Usage) -> str:
@@ -123,6 +104,7 @@ def _of(value: str, most: str | None) -> str:
 
 
 def _deadline(reading: Reading) -> float | None:
+    """When its question is not waited for any more, in seconds since 1970."""
     asked = reading.question
     return asked.at.timestamp() + asked.timeout_seconds if asked and asked.timeout_seconds and reading.turns else None
 
