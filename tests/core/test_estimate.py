@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import cProfile
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from moot.core.debate import Status, Step, Usage
-from moot.core.estimate import Estimate
+from moot.core.estimate import Estimate, estimate
 from moot.core.events import Event
 from moot.core.format import AnyFormat
 from moot.core.prompts import Part, Prompts
@@ -143,3 +144,28 @@ async def test_twice_the_rounds_are_twice_the_work_however_long_the_turns(models
         work.append(app.prompts.rendered)
     assert work[1] < 2.1 * work[0]
     assert work[2] < 2.1 * work[1]
+
+
+def largest(format: str, rounds: int) -> dict[str, Any]:
+    """Settings of a debate that is as large as it can be with so many rounds; an evaluation's are its topics."""
+    if format == "evaluation":
+        topic = {"category": "problem", "advocate": "It is.", "challenger": "It is not."}
+        topics = [{**topic, "name": f"Topic {number}"} for number in range(rounds)]
+        return {"topics": topics, "exchanges": 3, "parallel_topics": 1}
+    panel = {"perspectives": 4, "token_budget_per_round": 0} if format == "panel" else {}
+    return {"max_rounds": rounds, "max_total_output_tokens": 1_000_000_000, **panel}
+
+
+@pytest.mark.parametrize("format", ["duel", "critique", "panel", "evaluation"])
+async def test_twice_the_rounds_are_twice_the_calls_of_functions_in_every_format(format: str) -> None:
+    app = scripted_app(ScriptedModel(longest_replies))
+
+    async def calls(rounds: int) -> int:
+        record = await app.create(format, "Cats?", largest(format, rounds))
+        profile = cProfile.Profile()
+        profile.runcall(estimate, record, app.formats[format], app.prompts, lambda model, usage: None)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    await calls(2)  # reads the prompt files
+    few, many = await calls(12), await calls(48)
+    assert many < 4.5 * few

@@ -186,7 +186,7 @@ class Step:
     variables: Mapping[str, object] = field(default_factory=dict)
     max_tokens: int | None = None
     """What the seat may write, known when the step is asked for; its prompt says so then and ever after."""
-    visible: frozenset[int] | None = None
+    visible: frozenset[int] | range | None = None
     """The positions of the turns that the seat reads; None when it reads all. A person's words are read by everyone."""
     timeout: float | None = None
     """The seconds it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""

@@ -6,6 +6,7 @@ earlier one is rendered. So the work grows with the turns, however many rounds t
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -46,12 +47,11 @@ def _rehearsed(
         seat = debate.seats.get(step.seat)
         if seat is None:
             return Turn(position=position, seat=step.seat, kind=step.kind, round=step.round, content="")
-        length, known = measure.prompt(debate, step, seat.model)
+        prompt = measure.prompt(debate, step)
         output = round(debate.output_cap(step.seat) * share)
-        known = known // CHARACTERS_PER_TOKEN if cached else 0
         usage = Usage(
-            input_tokens=estimated_tokens(length),
-            cached_tokens=known,
+            input_tokens=estimated_tokens(prompt.length),
+            cached_tokens=prompt.send(seat.model) // CHARACTERS_PER_TOKEN if cached else 0,
             output_tokens=output,
             calls=1,
             estimated=True,
@@ -102,24 +102,37 @@ class _Node:
     piece: _Piece = field(default_factory=lambda: _Piece(""))
     length: int = 0
     children: dict[_Piece, _Node] = field(default_factory=dict)
-    sent: dict[str, set[_Piece]] = field(default_factory=dict)
-    """Model → what followed here in the prompts it has got."""
+    sent: dict[str, list[_Piece]] = field(default_factory=dict)
+    """Model → what followed here in the prompts it has got, sorted."""
 
     def add(self, piece: _Piece) -> _Node:
         if piece not in self.children:
             self.children[piece] = _Node(self, piece, self.length + piece.length)
         return self.children[piece]
 
-    def send(self, model: str, last: _Piece) -> int:
-        """Send the prompt that ends here with `last`; how much of its beginning the model knows already."""
-        node, piece = self, last
+
+class _Prompt(NamedTuple):
+    """What was read up to a node, and after it what to do now."""
+
+    node: _Node
+    last: _Piece
+
+    @property
+    def length(self) -> int:
+        return self.node.length + self.last.length
+
+    def send(self, model: str) -> int:
+        """Send it to a model; how much of its beginning that knows already."""
+        node, piece = self
         while (following := node.sent.get(model)) is None:
-            node.sent[model] = {piece}
+            node.sent[model] = [piece]
             if node.parent is None:
                 return 0
             node, piece = node.parent, node.piece
-        known = node.length + max(piece.common(other) for other in following)
-        following.add(piece)
+        at = bisect(following, piece)
+        # Of sorted pieces its neighbours have the longest beginning in common with it.
+        known = node.length + max(piece.common(other) for other in following[max(0, at - 1) : at + 1])
+        following.insert(at, piece)
         return known
 
 
@@ -128,13 +141,15 @@ class _Reader:
     """What a seat, or all seats of a group, have read so far."""
 
     node: _Node
-    visible: frozenset[int] | None
+    visible: frozenset[int] | range | None
     count: int = 0
     role: Role = "system"
 
-    def reads_on(self, visible: frozenset[int] | None) -> bool:
+    def reads_on(self, visible: frozenset[int] | range | None) -> bool:
         """Whether who sees these turns has seen what this one has read, and nothing else of that time."""
-        if self.visible is None or visible is None:
+        if isinstance(self.visible, range) and isinstance(visible, range):
+            return self.visible.start == visible.start
+        if not (isinstance(self.visible, frozenset) and isinstance(visible, frozenset)):
             return self.visible is visible
         return self.visible <= visible and all(at >= self.count for at in visible - self.visible)
 
@@ -154,21 +169,19 @@ class _Measure:
         self._made_up[position] = length
         return _mark(position) if length else ""
 
-    def prompt(self, debate: Debate[Any], step: Step, model: str) -> tuple[int, int]:
-        """The characters of a step's prompt, and how many of them the model has read before."""
+    def prompt(self, debate: Debate[Any], step: Step) -> _Prompt:
         reader = self._reader(debate, step)
         for piece in self._new(reader, debate, step):
             reader.node = reader.node.add(piece)
         now = self._prompts.instruction(self._format, debate, step, len(debate.transcript))
-        last = _Piece(_joint(reader.role, "user") + now)
-        return reader.node.length + last.length, reader.node.send(model, last)
+        return _Prompt(reader.node, _Piece(_joint(reader.role, "user") + now))
 
     def _reader(self, debate: Debate[Any], step: Step) -> _Reader:
         rules = self._prompts.rules(self._format, debate, step)
         alone = layout(self._format, debate, step) == "per_seat"
         aliases = None if step.aliases is None else tuple(step.aliases.items())
         readers = self._readers.setdefault((rules, aliases, step.seat if alone else None), [])
-        for reader in readers:
+        for reader in reversed(readers):
             if reader.reads_on(step.visible):
                 reader.visible = step.visible
                 return reader

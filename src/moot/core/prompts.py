@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -69,7 +69,7 @@ class Prompts:
         """What the turns from `since` on add to a prompt: one growing text for all seats that read each other, or the
         seat's own turns as its replies, each after the instruction that asked for it."""
         alone = layout(format, debate, step) == "per_seat"
-        for at, turn in enumerate(islice(debate.transcript, since, None), since):
+        for at, turn in enumerate(debate.transcript[since:], since):
             if alone and turn.seat == step.seat and _sees(step, turn):
                 yield Part("user", self.instruction(format, debate, debate.steps[at], at))
                 yield Part("assistant", _blinded(format, step, turn.content), at)
@@ -90,7 +90,7 @@ class Prompts:
             s=debate.settings,
             seat=seat,
             round=step.round,
-            first=not any(_reads(format, step, turn) for turn in islice(debate.transcript, at)),
+            first=not any(_reads(format, step, turn) for turn in _readable(debate, step, at)),
             words=max(20, int(cap * WORDS_PER_TOKEN) // 10 * 10),
             names=step.aliases or {},
             **step.variables,
@@ -134,7 +134,7 @@ def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["share
 
 def data(text: str) -> str:
     """Text somebody wrote, unable to open or close the tags that delimit it."""
-    return _TAG.sub("‹", text)
+    return _TAG.sub("‹", text) if "<" in text else text
 
 
 def _speeches(message: Message) -> list[tuple[int, int]]:
@@ -150,6 +150,14 @@ def _without_first(message: Message, number: int) -> Message:
         return message
     (start, _), (_, end) = gone[0], gone[-1]
     return Message(message.role, message.content[:start] + LEFT_OUT + message.content[end:])
+
+
+def _readable(debate: Debate[Any], step: Step, before: int) -> Iterator[Turn]:
+    """The turns up to there that a step may read: all or those it is shown, and a person's."""
+    if step.visible is None:
+        return islice(debate.transcript, before)
+    shown = (debate.transcript[at] for at in step.visible if at < before)
+    return chain(shown, (turn for turn in debate.of_seat("human") if turn.position < before))
 
 
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:

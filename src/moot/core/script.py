@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from moot.core.debate import (
     NO_USAGE,
@@ -23,6 +22,7 @@ from moot.core.debate import (
 )
 
 S = TypeVar("S", bound=Settings)
+T = TypeVar("T")
 
 
 O_co = TypeVar("O_co", bound=Outcome, covariant=True)
@@ -52,10 +52,14 @@ class Debate(Generic[S]):
     _speaking: int = 0
     _reserve: int = 0
     _round_start: int = 0
+    _spoken_before: int = 0
     _counted: int = 0
-    """So many turns are in the two fields below; what is asked at every step must not read all turns every time."""
+    """So many turns are in the fields below; what is asked at every step must not read all turns every time."""
     _usage: Usage = NO_USAGE
+    _spoken: int = 0
     _rounds: dict[int | None, list[Turn]] = field(default_factory=dict)
+    _of_seat: dict[str, list[Turn]] = field(default_factory=dict)
+    _kept: dict[Hashable, Any] = field(default_factory=dict)
 
     def ask(
         self,
@@ -65,7 +69,7 @@ class Debate(Generic[S]):
         *,
         answer: type[Answer] | None = None,
         aliases: Mapping[str, str] | None = None,
-        visible: frozenset[int] | None = None,
+        visible: frozenset[int] | range | None = None,
         timeout: float | None = None,
         max_tokens: int | None = None,
         **variables: object,
@@ -130,7 +134,8 @@ class Debate(Generic[S]):
             if number > 1 and self._costs_too_much():
                 self.stop_reason = "max_cost"
                 return
-            self._round_start = len(self.transcript)
+            self._count()
+            self._round_start, self._spoken_before = len(self.transcript), self._spoken
             yield number
             if self.stop_reason:
                 return
@@ -145,7 +150,8 @@ class Debate(Generic[S]):
         cap = self.seats[seat].max_tokens
         if not self.debating:
             return cap
-        steps_left = self._speaking - sum(turn.seat in self.seats for turn in self.transcript[self._round_start :])
+        self._count()
+        steps_left = self._speaking - (self._spoken - self._spoken_before)
         return max(1, min(cap, self._output_left() // max(1, steps_left)))
 
     def runtime(self) -> float:
@@ -161,10 +167,22 @@ class Debate(Generic[S]):
         self._count()
         return self._rounds.get(round, ())
 
+    def of_seat(self, seat: str) -> Sequence[Turn]:
+        self._count()
+        return self._of_seat.get(seat, ())
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What a format derives from turns, made the first time it is asked for; the key says which turns."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return cast(T, self._kept[key])
+
     def _count(self) -> None:
-        for turn in islice(self.transcript, self._counted, None):
+        for turn in self.transcript[self._counted :]:
+            self._spoken += turn.seat in self.seats
             self._usage += turn.usage
             self._rounds.setdefault(turn.round, []).append(turn)
+            self._of_seat.setdefault(turn.seat, []).append(turn)
         self._counted = len(self.transcript)
 
     def _costs_too_much(self) -> bool:

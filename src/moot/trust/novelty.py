@@ -6,7 +6,8 @@ Counts words and knows no meaning: it tells a copy from a new argument, not a go
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -46,11 +47,25 @@ def repetition(text: str, previous: str) -> float:
     return repeated / total if total else 0.0
 
 
-def novelty(text: str, said: Sequence[str], question: str) -> float:
-    """The share of a text's word triples that nobody said before; quotes and the question's words don't count."""
-    known: set[Triple] = set().union(*(_own_triples(earlier, question) for earlier in said))
-    triples = _own_triples(text, question)
-    return sum(triple not in known for triple in triples) / len(triples) if triples else 0.0
+@dataclass(slots=True)
+class Said:
+    """What was said in the rounds so far: word triple → the round that had it first."""
+
+    question: str
+    rounds: int = 0
+    _first: dict[Triple, int] = field(default_factory=dict)
+
+    def add_round(self, texts: Iterable[str]) -> None:
+        self.rounds += 1
+        for text in texts:
+            for triple in _own_triples(text, self.question):
+                self._first.setdefault(triple, self.rounds)
+
+    def novelty(self, text: str, round: int) -> float:
+        """The share of a text's triples that no round before had; quotes and the question's words don't count."""
+        triples = _own_triples(text, self.question)
+        new = sum(self._first.get(triple, round) >= round for triple in triples)
+        return new / len(triples) if triples else 0.0
 
 
 def _sentences(text: str) -> list[str]:

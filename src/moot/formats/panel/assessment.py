@@ -15,7 +15,7 @@ from moot.core.script import Debate
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Evidence
 from moot.formats.panel.perspectives import Perspective
-from moot.trust.novelty import REPEATS, STALE, novelty, repetition
+from moot.trust.novelty import REPEATS, STALE, Said, repetition
 from moot.trust.quotes import Checked, Source, check_all, contains
 
 SEATS = ("debater_1", "debater_2", "debater_3", "debater_4")
@@ -58,6 +58,10 @@ class Facts:
 
 def cast(debate: Debate[Any]) -> Casting | None:
     """The perspectives by seat; None before the moderator has analysed the question."""
+    return debate.once(("cast", len(debate.in_round(None))), lambda: _cast(debate))
+
+
+def _cast(debate: Debate[Any]) -> Casting | None:
     turn = next((turn for turn in debate.in_round(None) if turn.kind == "analysis"), None)
     if turn is None:
         return None
@@ -98,7 +102,7 @@ def muted(debate: Debate[Any]) -> list[str]:
     found = cast(debate)
     seats = {perspective.name.casefold(): seat for seat, perspective in found.perspectives.items()} if found else {}
     silent: list[str] = []
-    for turn in debate.transcript:
+    for turn in debate.of_seat("moderator"):
         if turn.kind == "evaluation" and (turn.data or {}).get("mute"):
             evaluation = Evaluation.model_validate(turn.data)
             strayed = {name.casefold() for name in evaluation.strayed}
@@ -108,10 +112,10 @@ def muted(debate: Debate[Any]) -> list[str]:
     return silent
 
 
-def heard(debate: Debate[Any]) -> frozenset[int]:
-    """The turns that are read on the panel: all but the analysis, which was made before it met."""
-    analysed = {turn.position for turn in debate.in_round(None) if turn.kind == "analysis"}
-    return frozenset(range(len(debate.transcript))) - analysed
+def heard(debate: Debate[Any]) -> range:
+    """The turns that are read on the panel: those after the analysis, which was made before it met."""
+    analysed = next(turn.position for turn in debate.in_round(None) if turn.kind == "analysis")
+    return range(analysed + 1, len(debate.transcript))
 
 
 def spoken(turn: Turn) -> bool:
@@ -130,14 +134,20 @@ def written(debate: Debate[Any], seat: str, round: int) -> int:
 
 
 def facts(debate: Debate[Any], round: int) -> Facts:
+    return debate.once(("facts", round, len(debate.in_round(round))), lambda: _facts(debate, round))
+
+
+def _facts(debate: Debate[Any], round: int) -> Facts:
     now = _speeches(debate, round)
     before = _speeches(debate, round - 1)
-    earlier = tuple(text for number in range(1, round) for text in _speeches(debate, number).values())
+    said = debate.once("said", lambda: Said(debate.topic))
+    for number in range(said.rounds + 1, round):
+        said.add_round(_speeches(debate, number).values())
     sources = tuple(debate.settings.sources)
     late = [turn.seat for turn in debate.in_round(round) if "late" in turn.marks]
     return Facts(
         {seat: _repetition(text, before[seat]) for seat, text in now.items() if seat in before},
-        {seat: _novelty(text, earlier, debate.topic) for seat, text in now.items()} if round > 1 else {},
+        {seat: said.novelty(text, round) for seat, text in now.items()} if round > 1 else {},
         {seat: found for seat, text in now.items() if (found := quotes(text, sources))},
         tuple(dict.fromkeys(late)),
     )
@@ -198,7 +208,7 @@ def _stale(debate: Debate[Any], round: int) -> bool:
 
 
 def _said(debate: Debate[Any], seat: str, quote: str) -> bool:
-    return any(contains(quote, turn.content) for turn in debate.transcript if turn.seat == seat)
+    return any(contains(quote, turn.content) for turn in debate.of_seat(seat))
 
 
 def _speeches(debate: Debate[Any], round: int) -> dict[str, str]:
@@ -256,7 +266,6 @@ def _about_round(debate: Debate[Any], round: int) -> Iterator[str]:
 
 
 _repetition = lru_cache(maxsize=256)(repetition)
-_novelty = lru_cache(maxsize=256)(novelty)
 
 
 @lru_cache(maxsize=256)

@@ -203,14 +203,15 @@ def _caveats(debate: Debate[Any], casting: Casting) -> Iterator[str]:
 
 
 def _view(debate: Debate[Any], seat: str, name: str, answer: Synthesis) -> View:
-    said = [turn for turn in debate.transcript if turn.seat == seat and spoken(turn)]
+    said = [turn for turn in debate.of_seat(seat) if spoken(turn)]
     mine = next((each for each in answer.perspectives if each.perspective.casefold() == name.casefold()), Considered())
-    points = mine.key_arguments or [first_sentence(turn.content) for turn in said if turn.kind == "opening"]
+    openings = [(first_sentence(turn.content), [turn.position]) for turn in said if turn.kind == "opening"]
+    points = [(point, linked(point, said)) for point in mine.key_arguments] or openings
     found = [quote for turn in said for quote in quotes(turn.content, tuple(debate.settings.sources))]
     return View(
         seat=seat,
         name=name,
-        key_arguments=[KeyArgument(text=point, turns=linked(point, said)) for point in points],
+        key_arguments=[KeyArgument(text=point, turns=turns) for point, turns in points],
         trade_offs=mine.trade_offs_accepted,
         verified_quotes=sum(quote.verdict == "verified" for quote in found),
         all_quotes=len(found),

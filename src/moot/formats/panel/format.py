@@ -157,7 +157,8 @@ def _round(debate: Debate[PanelSettings], casting: Casting, round: int) -> Steps
     clarification = _clarification(debate, round - 1)
     yield from _moderate(debate, casting, "summary", round, clarification=clarification, facts=_told(debate, round - 1))
     passages = yield from _passages(debate, casting, round)
-    active = [seat for seat in casting.perspectives if seat not in muted(debate)]
+    silent = muted(debate)
+    active = [seat for seat in casting.perspectives if seat not in silent]
     openings = [_speech(debate, casting, seat, "opening", round, passages) for seat in active]
     yield from debate.ask_all(openings)
     for seat in active:
@@ -276,7 +277,11 @@ def _closing(
 
 def _known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, object]:
     """What everybody on the panel knows from its beginning: who is on it, and what binds the decision."""
-    analysis = next(turn for turn in debate.transcript if turn.kind == "analysis")
+    return debate.once("known", lambda: _all_known(debate, casting))
+
+
+def _all_known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, object]:
+    analysis = next(turn for turn in debate.in_round(None) if turn.kind == "analysis")
     constraints = tuple(Analysis.model_validate(analysis.data).constraints)
     cards = tuple(casting.perspectives.values())
     return {"cards": cards, "constraints": constraints, "sources_are_short": _sources_are_short(debate.settings)}
