@@ -159,7 +159,8 @@ async def main():
         client = OpenAIClient(session=session, base_url=local.base_url, api_key=local.api_key, name="local",
                               key_hint="", timeouts=Timeouts())
         started = asyncio.Event()
-        request = Request("smollm2", (Message("user", "Tell a very long story."),), 2000, 0.7)
+        request = Request(model="smollm2",
+                          messages=(Message("user", "Tell a very long story."),), max_tokens=2000, temperature=0.7)
         call = asyncio.create_task(client.complete(request, lambda text: started.set()))
         await started.wait()
         call.cancel()

@@ -286,10 +286,10 @@ def test_a_webhook_gets_the_issue_once_and_after_a_failure_again(decided: str, w
     receiver, address = webhook
     configured(webhook=address)
     receiver.status = 503
-    assert result(run("workflow", decided)) == (1, "the webhook answered 503 Service Unavailable")
+    assert result(run("workflow", decided)) == (1, "the webhook: it answered 503 Service Unavailable")
     receiver.status = 200
-    assert result(run("workflow", decided)) == (0, "the webhook answered 200 OK")
-    assert result(run("workflow", decided)) == (0, "the webhook answered 200 OK")
+    assert result(run("workflow", decided)) == (0, "the webhook: it answered 200 OK")
+    assert result(run("workflow", decided)) == (0, "the webhook: it answered 200 OK")
     assert [(sent["title"], sent["debate"], sent["event"]) for sent in receiver.sent] == [
         (f"Act on the decision: {QUESTION}", decided, "workflow")
     ] * 2
