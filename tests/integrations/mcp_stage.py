@@ -17,8 +17,7 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextCon
 
 from forkserver import ForkedPopen
 from moot.app import App
-from moot.integrations.mcp.http import build_web
-from moot.integrations.mcp.server import build_server
+from moot.integrations.mcp.serve import build_server, build_web
 from moot.llm.client import Request
 from moot.runs.embedded import EmbeddedQueue
 from moot.testing import ScriptedModel, scripted_app
@@ -31,7 +30,7 @@ TOPIC = "Which cache?"
 SERVE = """
 import asyncio, sys
 from mcp_stage import cast
-from moot.integrations.mcp import serve_http, serve_stdio
+from moot.integrations.mcp.serve import serve_http, serve_stdio
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 

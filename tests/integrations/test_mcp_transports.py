@@ -23,7 +23,7 @@ from mcp_stage import (
 
 from moot.core.debate import Status
 from moot.errors import InvalidInput, StoreError
-from moot.integrations.mcp import serve_http
+from moot.integrations.mcp.serve import serve_http
 from moot.settings import AppSettings
 from moot.store.sqlite import open_sqlite
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
@@ -116,12 +116,13 @@ async def test_stdout_carries_the_protocol_alone_and_what_is_left_unfinished_the
 
 def test_without_the_extra_a_message_says_what_to_install() -> None:
     code = (
-        "import asyncio, sys; sys.modules['mcp'] = None\n"
-        "from moot.errors import InvalidInput; from moot.integrations.mcp import serve_http, serve_stdio\n"
-        "from moot.settings import AppSettings\n"
-        "for serve in (serve_stdio, serve_http):\n"
-        "    try: asyncio.run(serve(AppSettings()))\n"
-        "    except InvalidInput as error: print(error)\n"
+        "import sys; sys.modules['mcp'] = None\n"
+        "sys.argv = ['moot', *sys.argv[1:]]\n"
+        "from moot.terminal.cli import main; main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
-    assert (done.stdout, done.stderr) == ("the MCP server is not installed: pip install 'moot[mcp]'\n" * 2, "")
+    for options in ([], ["--http"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "mcp", *options], capture_output=True, text=True, timeout=PATIENCE
+        )
+        message = "moot: the MCP server is not installed: pip install 'moot[mcp]'\n"
+        assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)

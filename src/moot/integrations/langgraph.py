@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal, TypeAlias, get_args
 
 import orjson
@@ -27,13 +26,14 @@ except ModuleNotFoundError as error:
     raise ImportError("LangGraph is not installed: pip install 'moot[langgraph]'") from error
 
 from moot.app import App
-from moot.core.debate import Action, JsonObject, Question, Record, Status, Step, Turn
+from moot.core.debate import Action, JsonObject, Question, Status, Step, Turn
 from moot.core.engine import RunResult
 from moot.core.events import DebateStopped, Event, RoundStarted, TurnFinished, encode
 from moot.core.format import AnyFormat
-from moot.core.replay import INTERRUPTIONS, next_steps, turn_events
+from moot.core.replay import INTERRUPTIONS, next_steps
 from moot.errors import Busy, DebateEnded, Fenced, InvalidInput, WrongStatus, faults
 from moot.formats import DEFAULT, find
+from moot.reading.debate import Reading
 
 Node: TypeAlias = Literal["analyze", "run_round", "evaluate", "checkpoint", "synthesize"]
 Phase: TypeAlias = Literal[Node, "finished"]
@@ -106,8 +106,7 @@ def _next_node(state: DebateState) -> str:
 class Progress:
     """A debate, what was said in it, and what it would play next."""
 
-    record: Record
-    turns: tuple[Turn, ...]
+    reading: Reading
     steps: tuple[Step, ...]
     phase: Phase
 
@@ -115,19 +114,15 @@ class Progress:
     def question(self) -> Question | None:
         return next((step.question for step in self.steps if step.question), None)
 
-    @property
-    def rounds(self) -> set[int | None]:
-        return {step.round for step in self.steps}
-
     def update(self) -> dict[str, Any]:
         """The state of a graph whose debate is here."""
-        finished = self.phase == "finished"
+        record, finished = self.reading.record, self.phase == "finished"
         return {
-            "debate_id": self.record.id,
+            "debate_id": record.id,
             "phase": self.phase,
-            "position": len(self.turns),
-            "outcome": self.record.outcome if finished else None,
-            "stop_reason": self.record.stop_reason if finished else None,
+            "position": len(self.reading.turns),
+            "outcome": record.outcome if finished else None,
+            "stop_reason": record.stop_reason if finished else None,
         }
 
 
@@ -157,11 +152,10 @@ def as_json(event: Event) -> JsonObject:
 class _Scene:
     """What a node plays in one go: the steps of a phase, and of the rounds with which it begins."""
 
-    def __init__(self, format: AnyFormat, place: Progress, write: Callable[[Any], None]) -> None:
-        self._format = format
+    def __init__(self, place: Progress, write: Callable[[Any], None]) -> None:
         self._place = place
         self._write = write
-        self._spoken: list[Spoken] = list(place.turns)
+        self._spoken: list[Spoken] = list(place.reading.turns)
 
     def hear(self, event: Event) -> None:
         if self._is_news(event):
@@ -170,10 +164,11 @@ class _Scene:
             self._spoken.append(event)
 
     def is_over(self, steps: Sequence[Step]) -> bool:
-        phase = phase_of(self._format, self._spoken, steps)
-        if phase != self._place.phase or self._place.rounds.isdisjoint(step.round for step in steps):
+        reading, rounds = self._place.reading, {step.round for step in self._place.steps}
+        phase = phase_of(reading.format, self._spoken, steps)
+        if phase != self._place.phase or rounds.isdisjoint(step.round for step in steps):
             return True
-        return phase == "checkpoint" and len(self._spoken) > len(self._place.turns)  # another question
+        return phase == "checkpoint" and len(self._spoken) > len(reading.turns)  # another question
 
     def _is_news(self, event: Event) -> bool:
         """Not that a node has ended, nor that the next one goes on in the same round."""
@@ -211,7 +206,7 @@ class _Nodes:
         """Ask, unless the answer has been given elsewhere; run again from its start when the answer is there."""
         debate_id, position = state["debate_id"], state["position"]
         place = await self._place(debate_id)
-        if place.question is None or len(place.turns) != position:
+        if place.question is None or len(place.reading.turns) != position:
             return await self._played(debate_id, position, runtime)  # nothing: it has gone on elsewhere
         if not await self._is_answered(debate_id, position):
             await self._ask(debate_id, position, place.question)
@@ -246,12 +241,12 @@ class _Nodes:
         write = runtime.stream_writer
         while True:
             place = await self._place(debate_id)
-            for event in islice(turn_events(place.record, place.turns, self.format), told, None):
+            for event in place.reading.events[told:]:
                 write(as_json(event))
-            told = len(place.turns)
+            told = len(place.reading.turns)
             if place.phase not in phases:
                 return place.update()
-            scene = _Scene(self.format, place, write)
+            scene = _Scene(place, write)
             try:
                 ending = await self.app.run(debate_id, scene.hear, until=scene.is_over)
             except (Busy, Fenced, WrongStatus):
@@ -261,11 +256,11 @@ class _Nodes:
             return (await self._place(debate_id)).update()
 
     async def _place(self, debate_id: str) -> Progress:
-        record, turns, *_ = await self.app.load(debate_id)
-        if record.status is Status.FINISHED:
-            return Progress(record, turns, (), "finished")
-        steps = next_steps(record, turns, self.format)
-        return Progress(record, turns, steps, phase_of(self.format, turns, steps))
+        reading = await self.app.read(debate_id)
+        if reading.record.status is Status.FINISHED:
+            return Progress(reading, (), "finished")
+        steps = next_steps(reading.record, reading.turns, self.format)
+        return Progress(reading, steps, phase_of(self.format, reading.turns, steps))
 
 
 def _check(debate_id: str, ending: RunResult) -> None:

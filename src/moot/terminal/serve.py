@@ -75,7 +75,7 @@ async def _beside(app: App, port: int | None) -> AsyncIterator[str]:
 
 
 async def mcp(http: bool, host: str | None, port: int | None) -> Exit:
-    from moot.integrations.mcp import serve_http, serve_stdio
+    from moot.integrations.mcp.serve import serve_http, serve_stdio
 
     if http:
         await serve_http(settings.load(), host, port, _say_ready)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from functools import wraps
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -15,9 +13,9 @@ from pydantic import Field
 from moot.app import App
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
-from moot.errors import MootError, NotFound
+from moot.errors import NotFound
 from moot.export.documents import transcript
-from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line
+from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line, with_errors
 
 LATEST = 20
 MARKDOWN, JSON = "text/markdown", "application/json"
@@ -50,9 +48,10 @@ class Reader:
 
 def add_resources(server: MCPServer[Any], app: App) -> None:
     reader = Reader(app)
-    server.resource("moot://debates", mime_type=JSON)(_told(reader.latest))
+    server.resource("moot://debates", mime_type=JSON)(with_errors(reader.latest, ResourceError))
     for read, mime_type in ((reader.transcript, MARKDOWN), (reader.decision, MARKDOWN), (reader.trace, JSON)):
-        server.resource(address("{id}", read.__name__), mime_type=mime_type)(_told(read))
+        known = with_errors(read, ResourceError, ResourceNotFoundError)
+        server.resource(address("{id}", read.__name__), mime_type=mime_type)(known)
 
 
 def add_prompts(server: MCPServer[Any], app: App) -> None:
@@ -74,18 +73,3 @@ def _prompt(format: AnyFormat) -> Prompt:
 
 def _quoted(document: str) -> str:
     return f"> {QUOTES}\n\n{document}"
-
-
-def _told(read: Callable[..., Coroutine[Any, Any, str]]) -> Callable[..., Coroutine[Any, Any, str]]:
-    """A reader whose errors reach the client, who can act on what they say."""
-
-    @wraps(read)
-    async def call(*arguments: Any, **named: Any) -> str:
-        try:
-            return await read(*arguments, **named)
-        except NotFound as error:
-            raise ResourceNotFoundError(str(error)) from None
-        except MootError as error:
-            raise ResourceError(str(error)) from None
-
-    return call

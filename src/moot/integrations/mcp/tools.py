@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from inspect import cleandoc
 from typing import Annotated, Any, TypeAlias
 
@@ -13,14 +12,24 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
-from moot.core.debate import Action, Status
+from moot.app import App
+from moot.core.debate import Action, Record, Status
 from moot.core.stored import StoredDebate
-from moot.errors import MootError
 from moot.formats import find
 from moot.integrations.mcp import waiting
-from moot.integrations.mcp.debates import Debates
-from moot.integrations.mcp.views import DebateLines, DebateReport, PastDecisions, debate_line, past_decision
+from moot.integrations.mcp.views import (
+    DebateLines,
+    DebateReport,
+    PastDecisions,
+    debate_line,
+    is_about,
+    past_decision,
+    report_on,
+    with_errors,
+)
 from moot.integrations.mcp.waiting import CallContext
+from moot.llm.addresses import refuse_addresses
+from moot.store.store import Cursor
 from moot.web.schemas import FormatList, format_view, place
 from moot.web.schemas import cursor as cursor_at
 
@@ -31,6 +40,8 @@ Seconds: TypeAlias = Annotated[
 Words: TypeAlias = Annotated[str, Field(max_length=200)]
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=50)]
 PATIENCE = 300.0
+PAGE = 100
+MAX_SEARCHED = 2000
 
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
@@ -40,7 +51,7 @@ ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_h
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    debates: Debates
+    app: App
 
     async def start_debate(
         self,
@@ -57,15 +68,18 @@ class Tools:
 
         Comes back at once with the debate's id while it runs in the background. Costs model calls.
         """
-        asked = waiting.asked_before(context)
-        debate_id = asked.debate if asked else await self.debates.start(format, topic, settings or {})
+        if asked := waiting.asked_before(context):
+            debate_id = asked.debate
+        else:
+            refuse_addresses(settings or {})
+            debate_id = (await self.app.create(format, topic, settings or {}, start=True)).id
         if wait:
-            return await waiting.wait(self.debates, context, debate_id, PATIENCE)
-        return await self.debates.report(debate_id)
+            return await waiting.wait(self.app, context, debate_id, PATIENCE)
+        return await report_on(self.app, debate_id)
 
     async def look_at_debate(self, debate_id: DebateId) -> DebateReport:
         """See how a debate stands: status, latest speeches in short, the question it waits with, outcome."""
-        return await self.debates.report(debate_id)
+        return await report_on(self.app, debate_id)
 
     async def wait_for_debate(
         self, context: CallContext, debate_id: DebateId, seconds: Seconds = PATIENCE
@@ -74,7 +88,7 @@ class Tools:
 
         Giving up the wait leaves the debate running.
         """
-        return await waiting.wait(self.debates, context, debate_id, seconds)
+        return await waiting.wait(self.app, context, debate_id, seconds)
 
     async def answer_checkpoint(
         self,
@@ -89,23 +103,23 @@ class Tools:
 
         The words are a person's: ask them, unless they have left it to you.
         """
-        await self.debates.app.reply(debate_id, action, text, position)
-        return await self.debates.report(debate_id)
+        await self.app.reply(debate_id, action, text, position)
+        return await report_on(self.app, debate_id)
 
     async def stop_debate(self, debate_id: DebateId) -> DebateReport:
         """Let the step in progress end, then nothing more; resume_debate goes on."""
-        await self.debates.app.stop(debate_id)
-        return await self.debates.report(debate_id)
+        await self.app.stop(debate_id)
+        return await report_on(self.app, debate_id)
 
     async def resume_debate(self, debate_id: DebateId) -> DebateReport:
         """Go on with a debate that has stopped or failed, in the background."""
-        await self.debates.app.resume(debate_id)
-        return await self.debates.report(debate_id)
+        await self.app.resume(debate_id)
+        return await report_on(self.app, debate_id)
 
     async def conclude_debate(self, debate_id: DebateId) -> DebateReport:
         """End a debate's rounds after the step in progress and have it come to its outcome; cannot be undone."""
-        await self.debates.app.conclude(debate_id)
-        return await self.debates.report(debate_id)
+        await self.app.conclude(debate_id)
+        return await report_on(self.app, debate_id)
 
     async def list_debates(
         self,
@@ -116,13 +130,12 @@ class Tools:
         cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
     ) -> DebateLines:
         """List debates, newest first: all, or those with these words, this status, this format."""
-        app = self.debates.app
         if format is not None:
-            find(app.formats, format)
+            find(self.app.formats, format)
         after = place(cursor) if cursor else None
-        records = await app.list(limit + 1, status, format, words, after)
+        records = await self.app.list(limit + 1, status, format, words, after)
         return DebateLines(
-            debates=[debate_line(app.reading(StoredDebate(record))) for record in records[:limit]],
+            debates=[debate_line(self.app.reading(StoredDebate(record))) for record in records[:limit]],
             next_cursor=cursor_at(records[limit - 1]) if len(records) > limit else None,
         )
 
@@ -133,20 +146,32 @@ class Tools:
     ) -> PastDecisions:
         """Find what earlier debates have decided, before you start another."""
         found = []
-        async for record in self.debates.finished(words.split()):
-            found.append(past_decision(self.debates.app.reading(StoredDebate(record))))
+        async for record in self._finished(words.split()):
+            found.append(past_decision(self.app.reading(StoredDebate(record))))
             if len(found) == limit:
                 break
         return PastDecisions(decisions=found)
 
     async def list_formats(self) -> FormatList:
         """List the kinds of debate, each with its seats and the JSON schema of its settings."""
-        return FormatList(formats=[format_view(format) for format in self.debates.app.formats.values()])
+        return FormatList(formats=[format_view(format) for format in self.app.formats.values()])
+
+    async def _finished(self, words: Sequence[str]) -> AsyncIterator[Record]:
+        """Debates with an outcome in which all these words stand, newest first."""
+        after: Cursor | None = None
+        for _ in range(0, MAX_SEARCHED, PAGE):
+            page = await self.app.list(PAGE, Status.FINISHED, after=after)
+            for record in page:
+                if record.outcome is not None and is_about(record, words):
+                    yield record
+            if len(page) < PAGE:
+                return
+            after = Cursor(page[-1].created_at, page[-1].id)
 
 
-def add_tools(server: MCPServer[Any], debates: Debates) -> None:
-    tools = Tools(debates)
-    formats = "\n".join(f"- {name}: {format.summary}" for name, format in debates.app.formats.items())
+def add_tools(server: MCPServer[Any], app: App) -> None:
+    tools = Tools(app)
+    formats = "\n".join(f"- {name}: {format.summary}" for name, format in app.formats.items())
     for tool, hints, more in (
         (tools.start_debate, ADDS, f"\n\nFormats:\n{formats}"),
         (tools.look_at_debate, READS, ""),
@@ -159,17 +184,6 @@ def add_tools(server: MCPServer[Any], debates: Debates) -> None:
         (tools.search_decisions, READS, ""),
         (tools.list_formats, READS, ""),
     ):
-        server.add_tool(_told(tool), description=cleandoc(tool.__doc__ or "") + more, annotations=hints)
-
-
-def _told(tool: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """A tool whose errors reach the model that called it, who can act on what they say."""
-
-    @wraps(tool)
-    async def call(*arguments: Any, **named: Any) -> Any:
-        try:
-            return await tool(*arguments, **named)
-        except MootError as error:
-            raise ToolError(str(error)) from None
-
-    return call
+        server.add_tool(
+            with_errors(tool, ToolError), description=cleandoc(tool.__doc__ or "") + more, annotations=hints
+        )

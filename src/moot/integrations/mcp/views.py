@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime
+from functools import wraps
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
 
+from moot.app import App
 from moot.core.debate import JsonObject, Record, Status
+from moot.errors import MootError, NotFound
 from moot.reading.debate import Reading
 from moot.reading.views import DebateView, QuestionView, debate_view
 from moot.text.plain import shortened
@@ -19,6 +23,8 @@ QUOTES = (
 LATEST_SPEECHES = 12
 MAX_SPEECH = 400
 MAX_TOPIC_IN_LISTS = 300
+
+T = TypeVar("T")
 
 
 class Quoting(BaseModel):
@@ -64,7 +70,8 @@ class PastDecisions(Quoting):
     decisions: list[PastDecision] = Field(description="newest first")
 
 
-def debate_report(reading: Reading) -> DebateReport:
+async def report_on(app: App, debate_id: str) -> DebateReport:
+    reading = await app.read(debate_id)
     record = reading.record
     question = QuestionView.model_validate(reading.question) if reading.question else None
     speeches = [
@@ -136,6 +143,22 @@ def advice(record: Record, question: QuestionView | None) -> str:
 def address(debate_id: str, part: str) -> str:
     """Where a resource of a debate is."""
     return f"moot://debates/{debate_id}/{part}"
+
+
+def with_errors(
+    call: Callable[..., Coroutine[Any, Any, T]], refused: type[Exception], missing: type[Exception] | None = None
+) -> Callable[..., Coroutine[Any, Any, T]]:
+    """The same call with errors that reach the client, who can act on what they say."""
+
+    @wraps(call)
+    async def told(*arguments: Any, **named: Any) -> T:
+        try:
+            return await call(*arguments, **named)
+        except MootError as error:
+            kind = missing if missing and isinstance(error, NotFound) else refused
+            raise kind(str(error)) from None
+
+    return told
 
 
 def _texts(value: object) -> Iterable[str]:

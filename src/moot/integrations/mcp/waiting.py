@@ -17,12 +17,11 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, ValidationError
 
-from moot.app import MAX_WORDS
+from moot.app import MAX_WORDS, App
 from moot.core.debate import Status
 from moot.core.events import TurnFinished
 from moot.errors import InvalidInput, MootError, faults
-from moot.integrations.mcp.debates import Debates
-from moot.integrations.mcp.views import MAX_TOPIC_IN_LISTS, DebateReport
+from moot.integrations.mcp.views import MAX_TOPIC_IN_LISTS, DebateReport, report_on
 from moot.reading.views import QuestionView
 from moot.text.plain import printable, shortened
 from moot.web.schemas import Reply
@@ -45,18 +44,16 @@ class Asked(BaseModel):
     questions: int
 
 
-async def wait(
-    debates: Debates, context: CallContext, debate_id: str, seconds: float
-) -> DebateReport | InputRequiredResult:
+async def wait(app: App, context: CallContext, debate_id: str, seconds: float) -> DebateReport | InputRequiredResult:
     """Wait until a debate has ended, the time is over, or it wants an answer that the client cannot bring."""
     asked = asked_before(context)
     if asked:
         result = (context.input_responses or {}).get(QUESTION)
-        if unanswered := await _hear(debates, asked, result):
+        if unanswered := await _hear(app, asked, result):
             return unanswered
     questions = asked.questions if asked else 0
     while True:
-        report = await _follow(debates, context, debate_id, seconds)
+        report = await _follow(app, context, debate_id, seconds)
         if report.question is None or not _can_ask(context) or questions >= MAX_QUESTIONS:
             return report
         questions += 1
@@ -65,7 +62,7 @@ async def wait(
         if _calls_again(context):
             request = ElicitRequest(params=form)
             return InputRequiredResult(input_requests={QUESTION: request}, request_state=asked.model_dump_json())
-        if unanswered := await _hear(debates, asked, await _ask(context, form)):
+        if unanswered := await _hear(app, asked, await _ask(context, form)):
             return unanswered
 
 
@@ -74,18 +71,18 @@ def asked_before(context: CallContext) -> Asked | None:
     return Asked.model_validate_json(context.request_state) if context.request_state else None
 
 
-async def _follow(debates: Debates, context: CallContext, debate_id: str, seconds: float) -> DebateReport:
+async def _follow(app: App, context: CallContext, debate_id: str, seconds: float) -> DebateReport:
     """Tell the client of every turn until the debate ends or asks; the debate runs on when this is cancelled."""
-    record, turns, *_ = await debates.app.load(debate_id)
+    record, turns, *_ = await app.load(debate_id)
     if record.status is not Status.CREATED:
         seen, told = max((turn.event_id for turn in turns), default=0), len(turns)
         with anyio.move_on_after(seconds):
-            async with aclosing(debates.app.follow(debate_id, seen)) as events:
+            async with aclosing(app.follow(debate_id, seen)) as events:
                 async for event in events:
                     if isinstance(event, TurnFinished):
                         told += 1
                         await context.report_progress(told, message=_spoken(event))
-    return await debates.report(debate_id)
+    return await report_on(app, debate_id)
 
 
 def _spoken(turn: TurnFinished) -> str:
@@ -100,15 +97,15 @@ async def _ask(context: CallContext, form: ElicitRequestFormParams) -> ElicitRes
         return None
 
 
-async def _hear(debates: Debates, asked: Asked, result: object) -> DebateReport | None:
+async def _hear(app: App, asked: Asked, result: object) -> DebateReport | None:
     """Let the debate hear what its person said; a report when that cannot be used, or they said nothing."""
     if not isinstance(result, ElicitResult) or result.action != "accept":
-        return await debates.report(asked.debate)
+        return await report_on(app, asked.debate)
     try:
         reply = _reply(result, asked.position)
-        await debates.app.reply(asked.debate, reply.action, reply.text, reply.position)
+        await app.reply(asked.debate, reply.action, reply.text, reply.position)
     except MootError as error:
-        report = await debates.report(asked.debate)
+        report = await report_on(app, asked.debate)
         return report.model_copy(update={"next": f"The answer was not taken: {error}. {report.next}"})
     return None
 
