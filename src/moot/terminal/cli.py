@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Coroutine
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -12,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from moot.core.debate import Action
-    from moot.terminal.watch import Exit
+    from moot.terminal.commands import Command
 
 cli = typer.Typer(
     name="moot",
@@ -226,52 +225,52 @@ def conclude(debate_id: DebateId) -> None:
     _run(commands.conclude(debate_id))
 
 
-templates = typer.Typer(help="Reasoning templates: moot's own and yours.", no_args_is_help=True)
-cli.add_typer(templates, name="templates")
+template_commands = typer.Typer(help="Reasoning templates: moot's own and yours.", no_args_is_help=True)
+cli.add_typer(template_commands, name="templates")
 TemplateName = Annotated[str, typer.Argument(metavar="NAME")]
 
 
-@templates.command("list")
+@template_commands.command("list")
 def list_templates() -> None:
     """Show all templates, and what each is for."""
-    from moot.terminal import commands
+    from moot.terminal import templates
 
-    _run(commands.list_templates())
+    _run(templates.list_templates())
 
 
-@templates.command("show")
+@template_commands.command("show")
 def show_template(name: TemplateName) -> None:
     """Show one template as a model reads it."""
-    from moot.terminal import commands
+    from moot.terminal import templates
 
-    _run(commands.show_template(name))
+    _run(templates.show_template(name))
 
 
-@templates.command("search")
+@template_commands.command("search")
 def search_templates(
     question: Annotated[str, typer.Argument(metavar="QUESTION")],
     top: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
 ) -> None:
     """Show which templates a question would get."""
-    from moot.terminal import commands
+    from moot.terminal import templates
 
-    _run(commands.search_templates(question, top))
+    _run(templates.search_templates(question, top))
 
 
-@templates.command("add")
+@template_commands.command("add")
 def add_template(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
     """Check a template of your own and keep it."""
-    from moot.terminal import commands
+    from moot.terminal import templates
 
-    _run(commands.add_template(file))
+    _run(templates.add_template(file))
 
 
-@templates.command("remove")
+@template_commands.command("remove")
 def remove_template(name: TemplateName) -> None:
     """Remove a template of your own."""
-    from moot.terminal import commands
+    from moot.terminal import templates
 
-    _run(commands.remove_template(name))
+    _run(templates.remove_template(name))
 
 
 traces = typer.Typer(help="What all debates together tell.", no_args_is_help=True)
@@ -340,20 +339,20 @@ def mcp(
 @cli.command()
 def models() -> None:
     """Show which models can be reached, and what each seat would use."""
-    from moot.terminal import commands
+    from moot.terminal import doctor as checks
 
-    _run(commands.models())
+    _run(checks.models())
 
 
 @cli.command()
 def doctor() -> None:
     """Check the set-up, and say what to do about each problem."""
-    from moot.terminal import commands
+    from moot.terminal import doctor as checks
 
-    _run(commands.doctor())
+    _run(checks.doctor())
 
 
-def _run(command: Coroutine[None, None, Exit]) -> NoReturn:
+def _run(command: Command) -> NoReturn:
     from moot.terminal.commands import run_command
 
     raise typer.Exit(run_command(command))

@@ -1,35 +1,77 @@
-"""Whether moot can work here: one check after the other, each with what to do about its problem."""
+"""Whether moot can work here: the models there are, and checks, each with what to do about its problem."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import NamedTuple
+
+from rich.console import Console
 
 from moot import settings
 from moot.app import App, build
 from moot.errors import MootError, StoreError
+from moot.llm.local import BUILT_IN_MODEL
+from moot.terminal.tables import print_table, say
+from moot.terminal.watch import Exit
+from moot.text.plain import printable
 
 
-class Check(NamedTuple):
+async def models() -> None:
+    console = Console()
+    async with build(settings.load()) as app:
+        rows = await asyncio.gather(*(_provider_row(app, name) for name in app.models.providers))
+        built_in = ("local", "in this process", app.models.local_state(), BUILT_IN_MODEL)
+        print_table(console, ("provider", "address", "state", "models"), [*rows, built_in], wide=("address",))
+        for format in app.formats.values():
+            seats = [seat for seat in format.seats if seat.player == "model"]
+            choices = [await app.drafts.choose_model(seat) for seat in seats]
+            console.print()
+            chosen = [(seat.title, name, why) for seat, (name, why) in zip(seats, choices, strict=True)]
+            print_table(console, (format.name, "model", "because"), chosen)
+
+
+async def doctor() -> Exit:
+    console, healthy = Console(), True
+    async for check in _checks():
+        healthy = healthy and check.ok
+        say(console, f"{'✓' if check.ok else '✗'} {check.what}", "green" if check.ok else "red")
+        if check.advice:
+            say(console, f"    {check.advice}")
+    return Exit.DONE if healthy else Exit.FAILED
+
+
+async def _provider_row(app: App, name: str) -> tuple[str, str, str, str]:
+    provider = app.models.providers[name]
+    address = app.models.address(provider)
+    if not app.models.configured(provider):
+        return (name, address, f"set {provider.key_env}", "")
+    found = await app.models.reachable(provider)
+    if found is None:
+        return (name, address, "not running" if provider.local else "not reachable, or the key is wrong", "")
+    return (name, address, "ready", printable(", ".join(found[:8])) + (" …" if len(found) > 8 else ""))
+
+
+class _Check(NamedTuple):
     ok: bool
     what: str
     advice: str = ""
 
 
-async def checks() -> AsyncIterator[Check]:
-    yield Check(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}")
+async def _checks() -> AsyncIterator[_Check]:
+    yield _Check(sys.version_info >= (3, 11), f"Python {sys.version.split()[0]}")
     try:
         chosen = settings.load()
     except MootError as error:
-        yield Check(False, "settings", str(error))
+        yield _Check(False, "settings", str(error))
         return
     files = ", ".join(str(path) for path in settings.config_files()) or "no moot.yaml: defaults and MOOT_* apply"
-    yield Check(True, f"settings ({files})")
+    yield _Check(True, f"settings ({files})")
     try:
         async with build(chosen) as app:
             await app.list(limit=1)
-            yield Check(True, f"database {chosen.database_name}")
+            yield _Check(True, f"database {chosen.database_name}")
             if app.is_shared:
                 async with app.working(0, grace_seconds=0.0) as queue:
                     alive = (await queue.load()).workers
@@ -37,32 +79,29 @@ async def checks() -> AsyncIterator[Check]:
             async for check in _model_checks(app):
                 yield check
     except StoreError as error:
-        yield Check(False, f"database {chosen.database_name}", str(error))
+        yield _Check(False, f"database {chosen.database_name}", str(error))
     except MootError as error:
-        yield Check(False, "settings", str(error))
+        yield _Check(False, "settings", str(error))
 
 
-def _worker_check(alive: int) -> Check:
+def _worker_check(alive: int) -> _Check:
     if alive:
-        return Check(True, f"{alive} worker{'s' if alive > 1 else ''} alive on it")
-    return Check(True, "no worker alive on it: moot debate and moot serve work themselves, moot worker starts one")
+        return _Check(True, f"{alive} worker{'s' if alive > 1 else ''} alive on it")
+    return _Check(True, "no worker alive on it: moot debate and moot serve work themselves, moot worker starts one")
 
 
-async def _model_checks(app: App) -> AsyncIterator[Check]:
+async def _model_checks(app: App) -> AsyncIterator[_Check]:
     for name, provider in app.models.providers.items():
         if provider.key_env and app.models.configured(provider):
-            what = f"{name} at {app.models.address(provider)}"
-            try:
-                await app.models.list_models(provider)
-            except MootError as error:
-                yield Check(False, what, str(error))
-            else:
-                yield Check(True, what)
+            yield await _check(f"{name} at {app.models.address(provider)}", app.models.list_models(provider))
     seats = {seat for format in app.formats.values() for seat in format.seats if seat.player == "model"}
     for name, why in sorted({await app.drafts.choose_model(seat) for seat in seats}):
-        try:
-            await app.models.connect(name)
-        except MootError as error:
-            yield Check(False, f"model {name} ({why})", str(error))
-        else:
-            yield Check(True, f"model {name} ({why})")
+        yield await _check(f"model {name} ({why})", app.models.connect(name))
+
+
+async def _check(what: str, trying: Awaitable[object]) -> _Check:
+    try:
+        await trying
+    except MootError as error:
+        return _Check(False, what, str(error))
+    return _Check(True, what)

@@ -16,20 +16,18 @@ from moot import settings
 from moot.app import App, build
 from moot.errors import InvalidInput
 from moot.runs.process import this_process
-from moot.terminal.commands import say
-from moot.terminal.watch import Exit
+from moot.terminal.tables import say
 
 if TYPE_CHECKING:
     from moot.telemetry.metrics import Metrics
 
 
-async def serve(host: str | None, port: int | None, works: bool) -> Exit:
+async def serve(host: str | None, port: int | None, works: bool) -> None:
     from moot.web import server
 
     chosen = settings.load()
     _log_as_wanted(chosen)
     await server.serve(chosen, host, port, _say_ready, works=works)
-    return Exit.DONE
 
 
 def _say_ready(address: str) -> None:
@@ -37,7 +35,7 @@ def _say_ready(address: str) -> None:
     sys.stdout.flush()
 
 
-async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
+async def worker(concurrency: int | None, metrics_port: int | None) -> None:
     chosen = settings.load()
     _log_as_wanted(chosen)
     port = chosen.metrics_port if metrics_port is None else metrics_port
@@ -51,7 +49,6 @@ async def worker(concurrency: int | None, metrics_port: int | None) -> Exit:
             say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{telling}")
             sys.stdout.flush()
             await _signalled()
-    return Exit.DONE
 
 
 def _metrics(port: int | None) -> Metrics | None:
@@ -74,21 +71,19 @@ async def _beside(app: App, port: int | None) -> AsyncIterator[str]:
         yield f" Metrics are at {address}/metrics."
 
 
-async def mcp(http: bool, host: str | None, port: int | None) -> Exit:
+async def mcp(http: bool, host: str | None, port: int | None) -> None:
     from moot.integrations.mcp.serve import serve_http, serve_stdio
 
     if http:
         await serve_http(settings.load(), host, port, _say_ready)
     else:
         await serve_stdio(settings.load())
-    return Exit.DONE
 
 
-async def upgrade_database() -> Exit:
+async def upgrade_database() -> None:
     chosen = settings.load()
     async with build(chosen):
         say(Console(), f"{chosen.database_name} is up to date.")
-    return Exit.DONE
 
 
 async def _signalled() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Collection, Sequence
 
+import orjson
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -122,3 +124,12 @@ def usage_text(usage: Usage) -> str:
     price = "the price is unknown" if usage.cost is None else cost
     of_them = f", {cached} of them cached" if usage.cached_tokens else ""
     return f"{calls} calls · {about}{sent} tokens in{of_them} · {written} out · {price}"
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print text, broken on words in a terminal and not at all in a pipe."""
+    console.print(Text(printable(text), style=style), soft_wrap=not console.is_terminal)
+
+
+def print_json(value: object) -> None:
+    sys.stdout.buffer.write(orjson.dumps(value) + b"\n")

@@ -27,8 +27,12 @@ SECONDS_PER_FRAME = 0.05
 
 class View(Protocol):
     def show(self, event: Event) -> None: ...
-    def note(self, text: str) -> None: ...
-    def close(self) -> None: ...
+
+    def note(self, text: str) -> None:
+        sys.stderr.write(f"{text}\n")
+
+    def close(self) -> None:
+        return  # nothing to put away
 
 
 @dataclass(slots=True)
@@ -169,7 +173,7 @@ class LiveView:
 
 
 @dataclass(slots=True)
-class PlainView:
+class PlainView(View):
     """Whole turns, for pipes and files, and for debates that are over."""
 
     console: Console
@@ -190,29 +194,17 @@ class PlainView:
             case _:
                 pass
 
-    def note(self, text: str) -> None:
-        sys.stderr.write(f"{text}\n")
-
-    def close(self) -> None:
-        pass
-
     def _print(self, text: str) -> None:
         self.console.file.write(text + "\n")
         self.console.file.flush()
 
 
-class JsonView:
+class JsonView(View):
     """Every event as a line of JSON."""
 
     def show(self, event: Event) -> None:
         sys.stdout.buffer.write(encode(event) + b"\n")
         sys.stdout.buffer.flush()
-
-    def note(self, text: str) -> None:
-        sys.stderr.write(f"{text}\n")
-
-    def close(self) -> None:
-        pass
 
 
 def text_width(console_width: int) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, closing, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from moot.app import App
-from moot.core.debate import Action, Record, Status, span_seconds
+from moot.core.debate import Record, Status, span_seconds
 from moot.core.emitter import Sink
 from moot.core.engine import RunResult
 from moot.core.events import DebateStarted, Event, Waiting
@@ -25,8 +25,9 @@ from moot.core.stored import StoredDebate
 from moot.errors import MootError, WrongStatus
 from moot.llm.local import BUILT_IN_MODEL
 from moot.reading.debate import Reading
-from moot.terminal.ask import NoAnswer, ask_person, yes
-from moot.terminal.tables import INDENT, MAX_LINE, introduction, outcome_text, outcome_view, usage_text
+from moot.reading.words import notice_text
+from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
+from moot.terminal.tables import INDENT, MAX_LINE, introduction, outcome_text, outcome_view, print_json, say, usage_text
 from moot.terminal.views import JsonView, LiveView, PlainView, View
 from moot.text.markdown import body
 from moot.text.plain import printable
@@ -121,7 +122,7 @@ async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _P
         try:
             if playing.here and isinstance(event, DebateStarted) and not shown:
                 shown = True
-                show_turns(view, reading)
+                _show_turns(view, reading)
             elif isinstance(event, Waiting):
                 asked.append(event)
             view.show(event)
@@ -157,7 +158,7 @@ async def _stop(app: App, debate_id: str) -> None:
         await app.stop(debate_id)
 
 
-def show_turns(view: View, reading: Reading) -> None:
+def _show_turns(view: View, reading: Reading) -> None:
     for event in reading.events:
         view.show(event)
 
@@ -171,32 +172,54 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
             return print_error(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
         case Status.FINISHED:
             if not how.as_json:
-                print_outcome(console, reading)
+                _print_outcome(console, reading)
                 print_note(console, f"{usage_text(reading.usage)}\nmoot show {debate_id} shows it again.")
             await _follow_up(app, reading, console, how)
         case Status.STOPPED:
             print_note(console, f"Stopped: {reading.format.reason(ending.stop_reason)}. Go on with:\n{again}")
         case Status.WAITING:
-            print_note(
-                console, waiting_text(debate_id, asked.question if asked else "", asked.actions if asked else ())
-            )
+            if asked:
+                print_note(console, _waiting_text(asked))
             return Exit.WAITING
     return Exit.DONE
 
 
-def waiting_text(debate_id: str, question: str, actions: Sequence[Action]) -> str:
+def show_debate(reading: Reading, as_json: bool) -> None:
+    """A whole debate as it is stored, on the screen or as JSON."""
+    if as_json:
+        print_json(reading.trace)
+    else:
+        _print_debate(reading)
+
+
+def _print_debate(reading: Reading) -> None:
+    record, stored = reading.record, reading.stored
+    console = Console()
+    console.print(introduction(reading), soft_wrap=not console.is_terminal)
+    _show_turns(PlainView(console, reading.format), reading)
+    for failure in stored.failures:
+        who = reading.titles.get(failure.seat, failure.seat)
+        kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
+        say(console, f"\n! {who}, an attempt failed: {failure.message}{kept}", "yellow")
+    if reading.outcome:
+        _print_outcome(console, reading)
+        print_note(console, usage_text(reading.usage))
+    elif asked := reading.question:
+        print_note(console, _waiting_text(asked))
+    else:
+        say(console, f"\n{record.id} is {record.status}{': ' + reading.reason if reading.reason else ''}")
+    for notice in stored.notices:
+        say(console, notice_text(notice), "" if notice.delivered_at else "yellow")
+
+
+def _waiting_text(asked: Waiting) -> str:
     """What a debate waits for, and how to answer it from any terminal."""
-    texts = {"guide": ' "…"', "answer": ' "…"', "reject": ' "…"'}
-    lines = (f"moot reply {debate_id} --{action}{texts.get(action, '')}" for action in actions)
-    return "\n".join([f"{debate_id} waits for a person: {printable(question)}", "Answer with one of:", *lines])
+    lines = (f"moot reply {asked.debate} --{action}" + (' "…"' if action in TEXTS else "") for action in asked.actions)
+    return "\n".join([f"{asked.debate} waits for a person: {printable(asked.question)}", "Answer with one of:", *lines])
 
 
 def _leave(record: Record, left: NoAnswer) -> Exit:
-    why = {
-        NoAnswer.NO_ANSWER: "paused: nobody answered in time",
-        NoAnswer.CLOSED: "waiting for your answer",
-        NoAnswer.INTERRUPTED: "waiting for your answer",
-    }[left]
+    why = "paused: nobody answered in time" if left is NoAnswer.NO_ANSWER else "waiting for your answer"
     sys.stderr.write(f"{record.id} is {why}; go on with: moot debate --resume {record.id}\n")
     return Exit.INTERRUPTED if left is NoAnswer.INTERRUPTED else Exit.WAITING
 
@@ -225,7 +248,7 @@ def print_note(console: Console, text: str, style: str = "dim") -> None:
         console.file.write(f"\n{text}\n")
 
 
-def print_outcome(console: Console, reading: Reading) -> None:
+def _print_outcome(console: Console, reading: Reading) -> None:
     outcome = reading.outcome
     if outcome is None:
         return
