@@ -213,6 +213,27 @@ async def test_an_answer_that_comes_while_the_debate_is_about_to_wait_is_heard()
     await queue.drain(0)
 
 
+class StoppedAtOnce(MemoryStore):
+    """Somebody stops a debate at the moment its first run begins to wait."""
+
+    async def end(self, debate_id: str, run: int, ending: RunResult) -> None:
+        await super().end(debate_id, run, ending)
+        if ending.status is Status.WAITING and run == 1:
+            await self.ask_to_stop(debate_id)
+
+
+async def test_a_stop_that_comes_just_after_a_debate_began_to_wait_is_not_undone() -> None:
+    app = panel_app(StoppedAtOnce())
+    record = await app.create("panel", "Redis?", {"max_rounds": 1})
+    async with working(app) as here:
+        await here.queue.enqueue(record.id)
+        async with asyncio.timeout(PATIENCE):
+            while await here.queue.load() != Load(0, 0, 1):  # noqa: ASYNC110 (nobody tells)
+                await asyncio.sleep(0)
+    stored = (await app.load(record.id)).record
+    assert (stored.status, stored.run) == (Status.STOPPED, 1)
+
+
 async def test_a_checkpoint_that_nobody_answers_is_paused_in_time_also_after_a_restart() -> None:
     app = panel_app()
     late = await waiting_panel(app, 0.05)

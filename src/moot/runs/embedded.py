@@ -152,10 +152,10 @@ class EmbeddedQueue:
         self._admit(record.id)
 
     async def _wait_for_person(self, debate_id: str, waited: float) -> None:
-        try:
-            await self.enqueue(debate_id)  # the answer may have come while the debate was about to wait for it
-        except WrongStatus:
-            stored = await self._runner.store.load(debate_id)
+        stored = await self._runner.store.load(debate_id)
+        if stored.record.status is Status.QUEUED:  # the answer came while the debate was about to wait for it
+            self._admit(debate_id)
+        elif stored.record.status is Status.WAITING:
             question = open_question(stored, find(self._runner.formats, stored.record.format))
             if question and question.timeout_seconds is not None:
                 self._later(debate_id, max(0.0, question.timeout_seconds - waited), partial(self._pause, debate_id))
