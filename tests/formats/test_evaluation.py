@@ -19,7 +19,7 @@ from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, Scores, scores_for
 from moot.formats.evaluation.format import EVALUATION
-from moot.formats.evaluation.ideas import read, settings_for
+from moot.formats.evaluation.ideas import read
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict
 from moot.formats.evaluation.settings import EvaluationSettings
 from moot.llm.client import Request
@@ -710,7 +710,7 @@ async def test_the_document_holds_scores_verdicts_arguments_and_transcript() -> 
     argued = case("19 neighbours told us they would like one.", "Tenants want it.", "They | said <b>so</b>.")
     verdicts = dict(zip(TOPICS, [judgment(7, 4), judgment(3, 9, "medium"), judgment(6, 6)], strict=True))
     stage = Stage(
-        by_topic(verdicts, argued), format=EVALUATION, topic=idea.title, settings={**settings_for(idea), "exchanges": 0}
+        by_topic(verdicts, argued), format=EVALUATION, topic=idea.topic, settings={**idea.settings, "exchanges": 0}
     )
     outcome = await outcome_of(stage)
     document = outcome.document(await stage.record(), await stage.turns())

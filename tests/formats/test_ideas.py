@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from moot.core.format import FileDebate
 from moot.errors import InvalidInput, NotFound
-from moot.formats.evaluation.ideas import Idea, read, settings_for, topics_from, write_report
-from moot.formats.evaluation.settings import Challenge, Evaluation, EvaluationSettings, Rating, Topic
+from moot.formats.evaluation.ideas import read, write_report
+from moot.formats.evaluation.settings import EvaluationSettings, Topic
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
 TEXT = "# Rain tanks\n\nWe sell tanks."
@@ -34,28 +36,31 @@ def test_a_folder_is_an_idea_with_its_evaluation_and_its_challenges(folder: Path
     )
     (folder / "challenges.json").write_text('["Who buys tanks?", {"challenge": "Rain is free.", "category": "market"}]')
     found = read(folder)
-    assert found == Idea(
+    problem = {"score": 7.0, "evidence": [], "confidence": "medium"}
+    market = {"score": 5.0, "evidence": ["We sell tanks."], "confidence": "medium"}
+    assert found == FileDebate(
         name="rain",
-        title="Rain tanks",
-        text=TEXT,
-        folder=folder,
-        report=folder / "analysis/debate.md",
+        topic="Rain tanks",
+        settings={
+            "idea": TEXT,
+            "idea_key": found.key,
+            "debate": True,
+            "evaluation": {"categories": {"problem": problem, "market": market}},
+            "challenges": [
+                {"challenge": "Who buys tanks?", "category": None, "severity": "medium"},
+                {"challenge": "Rain is free.", "category": "market", "severity": "medium"},
+            ],
+        },
         key=found.key,
-        evaluation=Evaluation(
-            categories={"problem": Rating(score=7), "market": Rating(score=5, evidence=["We sell tanks."])}
-        ),
-        challenges=[
-            Challenge(challenge="Who buys tanks?"),
-            Challenge(challenge="Rain is free.", category="market"),
-        ],
+        report=folder / "analysis/debate.md",
     )
 
 
 def test_idea_md_goes_before_the_readme(folder: Path) -> None:
     (folder / "README.md").write_text("# About this folder")
-    assert read(folder).title == "Rain tanks"
+    assert read(folder).topic == "Rain tanks"
     (folder / "idea.md").unlink()
-    assert (read(folder).title, read(folder).name) == ("About this folder", "rain")
+    assert (read(folder).topic, read(folder).name) == ("About this folder", "rain")
 
 
 def test_a_file_alone_in_its_folder_is_read_like_the_folder(folder: Path) -> None:
@@ -63,11 +68,10 @@ def test_a_file_alone_in_its_folder_is_read_like_the_folder(folder: Path) -> Non
     assert read(folder / "idea.md") == read(folder)
     (folder / "idea.md").rename(folder / "tanks.md")
     found = read(folder / "tanks.md")
-    assert (found.name, found.report, found.evaluation) == (
-        "tanks",
-        folder / "analysis/debate.md",
-        Evaluation(categories={"problem": Rating(score=7)}),
-    )
+    assert (found.name, found.report) == ("tanks", folder / "analysis/debate.md")
+    assert found.settings["evaluation"] == {
+        "categories": {"problem": {"score": 7.0, "evidence": [], "confidence": "medium"}}
+    }
 
 
 def test_a_file_among_others_is_read_by_itself_and_has_a_report_of_its_own(folder: Path) -> None:
@@ -75,7 +79,8 @@ def test_a_file_among_others_is_read_by_itself_and_has_a_report_of_its_own(folde
     (folder / "barrels.md").write_text("barrels")
     (folder / "evaluation.yaml").write_text(EVALUATION)
     found = read(folder / "tanks.md")
-    assert (found.title, found.evaluation, found.report) == ("tanks", None, folder / "analysis/tanks/debate.md")
+    assert (found.topic, found.report) == ("tanks", folder / "analysis/tanks/debate.md")
+    assert "evaluation" not in found.settings
     assert read(folder / "barrels.md").report == folder / "analysis/barrels/debate.md"
 
 
@@ -103,21 +108,22 @@ def test_an_idea_keeps_its_key_however_it_is_reached(folder: Path, tmp_path: Pat
 )
 def test_the_title_is_the_first_heading_or_the_name(folder: Path, text: str, title: str) -> None:
     (folder / "idea.md").write_text(text)
-    assert read(folder).title == title
+    assert read(folder).topic == title
 
 
 def test_what_no_database_keeps_does_not_get_into_one(folder: Path) -> None:
     (folder / "challenges.json").write_text('["Who\\u0000 buys?", "Half \\ud83d a face."]')
-    assert read(folder).challenges == [Challenge(challenge="Who\ufffd buys?"), Challenge(challenge="Half ? a face.")]
+    challenges: Any = read(folder).settings["challenges"]
+    assert [each["challenge"] for each in challenges] == ["Who\ufffd buys?", "Half ? a face."]
 
 
 @pytest.mark.parametrize("name", ["second-hearing", "balcony-solar"])
 def test_the_examples_are_ideas(name: str) -> None:
     found = read(EXAMPLES / name)
-    assert (found.name, bool(found.evaluation), bool(found.challenges)) == (name, *[name == "balcony-solar"] * 2)
-    settings = EvaluationSettings.model_validate(settings_for(found))
-    assert (settings.idea, settings.evaluation) == (found.text, found.evaluation)
-    assert settings.unscored == (() if found.evaluation else ("problem", "solution", "market"))
+    settings = EvaluationSettings.model_validate(found.settings)
+    assert (found.name, settings.idea) == (name, (EXAMPLES / name / "idea.md").read_text(encoding="utf-8").strip())
+    assert (bool(settings.evaluation), bool(settings.challenges)) == (name == "balcony-solar",) * 2
+    assert settings.unscored == (() if settings.evaluation else ("problem", "solution", "market"))
 
 
 # What is refused
@@ -249,38 +255,38 @@ def test_two_files_for_one_thing_are_refused(folder: Path) -> None:
 def test_the_settings_hold_all_that_an_idea_s_files_say(folder: Path) -> None:
     (folder / "evaluation.yaml").write_text(EVALUATION)
     (folder / "challenges.yaml").write_text("- Who buys?")
-    found = read(folder)
-    settings = settings_for(found, topics=[TEAM], debate=False, more={"exchanges": 2, "idea": "another"})
-    assert settings == {
+    topics = folder.parent / "topics.json"
+    topics.write_text(f"[{TEAM.model_dump_json()}]")
+    found = read(folder, topics, debate=False)
+    assert found.settings == {
         "idea": TEXT,
         "idea_key": found.key,
         "debate": False,
         "evaluation": {"categories": {"problem": {"score": 7.0, "evidence": [], "confidence": "medium"}}},
         "challenges": [{"challenge": "Who buys?", "category": None, "severity": "medium"}],
         "topics": [TEAM.model_dump()],
-        "exchanges": 2,
     }
-    checked = EvaluationSettings.model_validate(settings)
+    checked = EvaluationSettings.model_validate(found.settings)
     assert (checked.topics, checked.unscored, checked.categories) == ([TEAM], ("team",), ("team", "problem"))
 
 
 def test_without_files_of_its_own_an_idea_says_nothing_about_scores(folder: Path) -> None:
     found = read(folder)
-    assert settings_for(found) == {"idea": TEXT, "idea_key": found.key, "debate": True}
+    assert found.settings == {"idea": TEXT, "idea_key": found.key, "debate": True}
 
 
 @pytest.mark.parametrize("under", ["", "topics:\n"])
-def test_topics_come_from_a_list_in_a_file(tmp_path: Path, under: str) -> None:
+def test_topics_come_from_a_list_in_a_file(folder: Path, tmp_path: Path, under: str) -> None:
     file = tmp_path / "topics.yaml"
     file.write_text(f"{under}- {{name: Team, category: Team, advocate: They can., challenger: They cannot.}}\n")
-    assert topics_from(file) == [TEAM]
+    assert read(folder, file).settings["topics"] == [TEAM.model_dump()]
 
 
-def test_a_topic_that_lacks_a_side_is_refused() -> None:
+def test_a_topic_that_lacks_a_side_is_refused(folder: Path) -> None:
     file = Path("topics.yaml")
     file.write_text("- name: Team\n  category: team\n  advocate: They can.\n")
     with pytest.raises(InvalidInput) as caught:
-        topics_from(file)
+        read(folder, file)
     assert str(caught.value) == "topics.yaml, line 1, 0.challenger: Field required"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from moot.core.debate import Status
 from moot.core.prompts import Prompts
 from moot.formats import by_name
 from moot.formats.evaluation.format import EVALUATION
-from moot.formats.evaluation.ideas import read, settings_for, write_report
+from moot.formats.evaluation.ideas import read, write_report
 from moot.formats.evaluation.scorecard import Scorecard
 from moot.formats.evaluation.settings import DEFAULT_TOPICS
 from moot.llm.models import Models
@@ -26,11 +25,12 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
 @pytest.mark.local_model
 async def test_the_built_in_model_evaluates_a_sample_idea_to_a_scorecard_and_a_report(tmp_path: Path) -> None:
     idea = read(EXAMPLES / "second-hearing")
-    idea = replace(idea, text=idea.text[:500])  # it reads a hundred words a second
     app = App(AppSettings(model="local:smollm2"), MemoryStore(), Models({}), by_name([EVALUATION]), Prompts())
     try:
-        settings = settings_for(idea, topics=DEFAULT_TOPICS[:1], more={"exchanges": 0, "max_tokens": CAPS})
-        record = await app.create("evaluation", idea.title, settings)
+        short = str(idea.settings["idea"])[:500]  # it reads a hundred words a second
+        topics = [DEFAULT_TOPICS[0].model_dump()]
+        settings = {**idea.settings, "idea": short, "topics": topics, "exchanges": 0, "max_tokens": CAPS}
+        record = await app.create("evaluation", idea.topic, settings)
         ending = await app.run(record.id, lambda event: None)
         stored = await app.load(record.id)
     finally:
@@ -43,4 +43,4 @@ async def test_the_built_in_model_evaluates_a_sample_idea_to_a_scorecard_and_a_r
         (turn,) = [turn for turn in stored.turns if (turn.kind, turn.round) == ("verdict", topic.number)]
         assert topic.fallback == ("fallback" in turn.marks)
     written = write_report(tmp_path / "debate.md", str(card.document(stored.record, stored.turns)))
-    assert written.read_text(encoding="utf-8").startswith(f"# Evaluation: {idea.title}\n")
+    assert written.read_text(encoding="utf-8").startswith(f"# Evaluation: {idea.topic}\n")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from moot.core.debate import Bar, Record, Rows, Status
 from moot.formats.evaluation.comparison import compare, last_of, ranking
 from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict, signed
-from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, Verdict, adjust, adjust_all, change, overall
+from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, Verdict, adjust, change, overall
 from moot.formats.evaluation.settings import Level
 
 points = st.floats(0, 10)
@@ -45,14 +45,14 @@ def test_a_verdict_moves_a_score_by_margin_and_confidence(
 def test_an_adjusted_score_stays_on_the_scale_and_within_what_one_topic_may_move(
     verdict: Verdict, score: float
 ) -> None:
-    after = adjust(verdict, score)
+    after = adjust([verdict], score)
     assert 0 <= after <= 10
     assert abs(after - score) <= MAX_CHANGE + 1e-9
 
 
 @given(verdicts, points)
 def test_a_score_moves_towards_the_winner_and_not_at_all_without_one(verdict: Verdict, score: float) -> None:
-    after = adjust(verdict, score)
+    after = adjust([verdict], score)
     match verdict.winner:
         case "advocate":
             assert after >= score
@@ -66,7 +66,7 @@ def test_a_score_moves_towards_the_winner_and_not_at_all_without_one(verdict: Ve
 def test_a_verdict_that_could_not_be_read_moves_nothing(
     advocate: float, challenger: float, confidence: Level, score: float
 ) -> None:
-    assert adjust(Verdict(advocate, challenger, confidence, fallback=True), score) == score
+    assert adjust([Verdict(advocate, challenger, confidence, fallback=True)], score) == score
 
 
 @given(points, points, points, levels, points)
@@ -74,20 +74,20 @@ def test_the_better_the_advocate_did_the_higher_the_score(
     worse: float, better: float, challenger: float, confidence: Level, score: float
 ) -> None:
     worse, better = sorted((worse, better))
-    before, after = (adjust(Verdict(given, challenger, confidence), score) for given in (worse, better))
+    before, after = (adjust([Verdict(given, challenger, confidence)], score) for given in (worse, better))
     assert after >= before
 
 
 @given(points, points, points)
 def test_the_surer_the_arbiter_the_further_a_score_moves(advocate: float, challenger: float, score: float) -> None:
-    moved = [abs(adjust(Verdict(advocate, challenger, confidence), score) - score) for confidence in CERTAINTY]
+    moved = [abs(adjust([Verdict(advocate, challenger, confidence)], score) - score) for confidence in CERTAINTY]
     assert moved == sorted(moved)
 
 
 @given(verdicts, points, points)
 def test_of_two_scores_the_higher_stays_the_higher(verdict: Verdict, one: float, other: float) -> None:
     lower, higher = sorted((one, other))
-    assert adjust(verdict, lower) <= adjust(verdict, higher)
+    assert adjust([verdict], lower) <= adjust([verdict], higher)
 
 
 @given(verdicts, points)
@@ -98,11 +98,11 @@ def test_sides_that_change_places_move_the_score_as_far_the_other_way(verdict: V
 
 @given(st.lists(verdicts, max_size=8), points, st.randoms(use_true_random=False))
 def test_topics_on_one_category_add_up_in_any_order(several: list[Verdict], score: float, random: Random) -> None:
-    after = adjust_all(several, score)
+    after = adjust(several, score)
     assert 0 <= after <= 10
     assert after == pytest.approx(min(10, max(0, score + sum(map(change, several)))))
     random.shuffle(several)
-    assert adjust_all(several, score) == after
+    assert adjust(several, score) == after
 
 
 @given(st.dictionaries(categories, points, min_size=1), st.dictionaries(categories, st.floats(0.01, 100)))

@@ -84,10 +84,7 @@ routes = APIRouter(prefix="/api", responses=PROBLEMS)
 
 @routes.post("/debates", status_code=201)
 async def create_debate(
-    body: schemas.CreateDebate,
-    server: Serving,
-    response: Response,
-    idempotency_key: IdempotencyKey = None,
+    body: schemas.CreateDebate, server: Serving, response: Response, idempotency_key: IdempotencyKey = None
 ) -> DebateView:
     """Create a debate, and start it unless told otherwise."""
     refuse_addresses(body.settings)
@@ -205,10 +202,7 @@ async def follow_debate(
 @routes.get(
     "/debates/{debate_id}/export",
     response_class=Response,
-    responses={
-        **JSON_PROBLEMS,
-        200: {"content": {media: {"schema": {}} for media in MEDIA_TYPES.values()}},
-    },
+    responses={**JSON_PROBLEMS, 200: {"content": {media: {"schema": {}} for media in MEDIA_TYPES.values()}}},
 )
 async def export_debate(
     debate_id: DebateId,

@@ -9,7 +9,7 @@ import re
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from moot.core.debate import Answer
 from moot.core.fields import MAX_ITEMS, Flag, Score, Text, Words, at_most, text
@@ -58,8 +58,6 @@ Numbers = Annotated[list[int], BeforeValidator(_issue_numbers), at_most(24, "max
 
 class Raised(BaseModel):
     """An issue as the skeptic raises it, before it has a number."""
-
-    model_config = ConfigDict(extra="ignore")
 
     severity: Annotated[Severity, BeforeValidator(_letters)]
     passage: Annotated[Line, at_most(200)] = ""

@@ -13,14 +13,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AliasChoices,
-    Field,
-    StringConstraints,
-    WithJsonSchema,
-    computed_field,
-    create_model,
-)
+from pydantic import AliasChoices, Field, StringConstraints, WithJsonSchema, computed_field, create_model
 
 from moot.core.charts import ChartData, scores_by_round
 from moot.core.debate import Answer, Outcome, Point, Seat, Settings, Turn, speech_key

@@ -14,7 +14,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     WithJsonSchema,
     computed_field,
@@ -74,13 +73,7 @@ Texts: TypeAlias = Annotated[
 Confidence: TypeAlias = Annotated[Level, BeforeValidator(_level)]
 
 
-class Part(BaseModel):
-    """A piece of an answer; what a model adds to it is left out."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class Rated(Part):
+class Rated(BaseModel):
     score: Score
     evidence: Annotated[Quote, at_most(200)] = ""
     confidence: Confidence = "low"
@@ -132,7 +125,7 @@ def scores_for(*categories: str) -> type[Scores]:
     return made
 
 
-class Raised(Part):
+class Raised(BaseModel):
     challenge: Annotated[Words, at_most(240)]
     category: Annotated[Text, at_most(40)] = ""
     severity: Confidence = "medium"
@@ -164,7 +157,7 @@ class RedTeam(Answer):
         return cls.model_construct(summary=summary, challenges=[])  # type: ignore[return-value]
 
 
-class Argument(Part):
+class Argument(BaseModel):
     claim: Annotated[Words, at_most(150)]
     reasoning: Annotated[Words, at_most(360)]
     evidence: Annotated[Quote, at_most(150)] = ""

@@ -17,10 +17,10 @@ from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
 from moot.formats.evaluation.comparison import compare, last_of, ranking
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
-from moot.formats.evaluation.ideas import debate_from, write_report
+from moot.formats.evaluation.ideas import read, write_report
 from moot.formats.evaluation.points import points
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, signed
-from moot.formats.evaluation.scores import adjust_all, change, overall
+from moot.formats.evaluation.scores import adjust, change, overall
 from moot.formats.evaluation.settings import OVERALL, SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.quotes import contains
@@ -235,7 +235,7 @@ def _count(checked: Sequence[Quote]) -> Quotes:
 def _scored(s: EvaluationSettings, category: str, rating: Rating, topics: Sequence[TopicVerdict]) -> CategoryScore:
     about_it = [topic for topic in topics if topic.category == category]
     before = round(rating.score, 2)
-    after = round(adjust_all([topic.verdict() for topic in about_it], before), 2)
+    after = round(adjust([topic.verdict() for topic in about_it], before), 2)
     return CategoryScore(
         category=category,
         before=before,
@@ -337,7 +337,7 @@ EVALUATION = Format(
     notes=notes,
     points=points,
     charts=charts,
-    files=Files(read=debate_from, write=write_report, last=last_of, compare=compare, ranking=ranking),
+    files=Files(read=read, write=write_report, last=last_of, compare=compare, ranking=ranking),
     first=("idea",),
     hidden=frozenset({"idea_key"}),
 )

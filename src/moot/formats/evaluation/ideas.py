@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from moot.core.debate import JsonObject
 from moot.core.format import FileDebate
 from moot.errors import InvalidInput, NotFound
 from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
@@ -30,75 +30,28 @@ MAX_FILE = 1_000_000
 """Bytes."""
 MAX_TITLE = 200
 
-T = TypeVar("T")
 EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
 CHALLENGES: TypeAdapter[list[Challenge]] = TypeAdapter(Challenges)
 TOPICS: TypeAdapter[list[Topic]] = TypeAdapter(Topics)
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Idea:
-    """An idea as its files tell it."""
+def read(path: Path, topics: Path | None = None, debate: bool = True) -> FileDebate:
+    """The idea at a path; whatever lies beside a text that has its folder for itself belongs to it.
 
-    name: str
-    title: str
-    text: str
-    folder: Path
-    report: Path
-    """Where its report goes unless the user says otherwise."""
-    key: str
-    """The same whenever the same file is read, and nothing that tells where it lies."""
-    evaluation: Evaluation | None = None
-    challenges: Sequence[Challenge] | None = None
-
-
-def read(path: Path) -> Idea:
-    """The idea at a path; whatever lies beside a text that has its folder for itself belongs to it."""
-    text_file = _text_file(path)
-    folder = text_file.parent
-    alone = _has_folder_for_itself(text_file)
-    name = _name(text_file)
-    text = _idea_text(text_file)
-    return Idea(
-        name=name,
-        title=_title(text) or name,
-        text=text,
-        folder=folder,
-        report=folder / REPORT if alone else folder / REPORT.parent / text_file.stem / REPORT.name,
-        key=_key(name, text_file),
-        evaluation=_beside(folder, "evaluation", EVALUATION) if alone else None,
-        challenges=_beside(folder, "challenges", CHALLENGES) if alone else None,
-    )
-
-
-def debate_from(path: Path, topics: Path | None, debate: bool) -> FileDebate:
-    idea = read(path)
-    settings = settings_for(idea, topics=topics_from(topics) if topics else None, debate=debate)
-    return FileDebate(idea.name, idea.title, settings, idea.key, idea.report)
-
-
-def settings_for(
-    idea: Idea,
-    *,
-    topics: Sequence[Topic] | None = None,
-    debate: bool = True,
-    more: Mapping[str, JsonValue] | None = None,
-) -> dict[str, JsonValue]:
-    """What an evaluation of this idea is created with; its topic is the idea's title."""
-    settings: dict[str, JsonValue] = {**(more or {}), "idea": idea.text, "idea_key": idea.key, "debate": debate}
-    if idea.evaluation:
-        settings["evaluation"] = idea.evaluation.model_dump(mode="json")
-    if idea.challenges:
-        settings["challenges"] = _dumped(idea.challenges)
+    Topics come from a YAML or JSON file of their own: a list, or the list under `topics`.
+    """
+    file = _text_file(path)
+    alone = _has_folder_for_itself(file)
+    name, text = _name(file), _idea_text(file)
+    report = file.parent / (REPORT if alone else REPORT.parent / file.stem / REPORT.name)
+    key = _key(name, file)
+    settings: JsonObject = {"idea": text, "idea_key": key, "debate": debate}
+    if alone:
+        settings |= _beside(file.parent, "evaluation", EVALUATION) | _beside(file.parent, "challenges", CHALLENGES)
     if topics:
-        settings["topics"] = _dumped(topics)
-    return settings
-
-
-def topics_from(path: Path) -> list[Topic]:
-    """The topics in a YAML or JSON file: a list, or the list under `topics`."""
-    return _parsed(path, TOPICS, "topics")
+        settings["topics"] = _parsed(topics, TOPICS, "topics")
+    return FileDebate(name, _title(text) or name, settings, key, report)
 
 
 def write_report(path: Path, text: str) -> Path:
@@ -177,16 +130,16 @@ def _text(file: Path) -> str:
 # YAML and JSON
 
 
-def _beside(folder: Path, name: str, content: TypeAdapter[T]) -> T | None:
-    """What the file of this name holds, whichever of the suffixes it has; None without one."""
+def _beside(folder: Path, name: str, content: TypeAdapter[Any]) -> JsonObject:
+    """What the file of this name holds, whichever of the suffixes it has; nothing without one."""
     files = [file for suffix in SUFFIXES if (file := folder / f"{name}{suffix}").is_file()]
     if len(files) > 1:
         raise InvalidInput(f"{files[0]} and {files[1].name} lie side by side: keep one of them")
-    return _parsed(files[0], content, name) if files else None
+    return {name: _parsed(files[0], content, name)} if files else {}
 
 
-def _parsed(file: Path, content: TypeAdapter[T], name: str) -> T:
-    """A file's content, checked; a list may stand under a name of its own."""
+def _parsed(file: Path, content: TypeAdapter[Any], name: str) -> JsonValue:
+    """A file's content, checked, as a setting; a list may stand under a name of its own."""
     text = _text(file)
     try:
         value: Any = clean(_json(file, text) if file.suffix == ".json" else _yaml(file, text))
@@ -196,9 +149,11 @@ def _parsed(file: Path, content: TypeAdapter[T], name: str) -> T:
         raise InvalidInput(f"{file} is empty: fill it, or remove it")
     under = (name,) if isinstance(value, dict) and list(value) == [name] else ()
     try:
-        return content.validate_python(value[name] if under else value)
+        checked = content.validate_python(value[name] if under else value)
     except ValidationError as error:
         raise InvalidInput(f"{file}, {_faults(text, error, under)}") from None
+    setting: JsonValue = content.dump_python(checked, mode="json")
+    return setting
 
 
 def _json(file: Path, text: str) -> Any:
@@ -255,7 +210,3 @@ def _inner(node: yaml.Node | None, part: int | str) -> yaml.Node | None:
     if isinstance(node, yaml.MappingNode):
         return next((value for key, value in node.value if key.value == str(part)), None)
     return None
-
-
-def _dumped(given: Iterable[Challenge | Topic]) -> list[JsonValue]:
-    return [one.model_dump(mode="json") for one in given]

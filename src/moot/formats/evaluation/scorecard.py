@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from math import inf
 from textwrap import shorten
 
 from pydantic import BaseModel, Field, computed_field
 
 from moot.core.debate import Bar, Outcome, Record, Rows, Turn
+from moot.core.trace import iso
 from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.scores import Verdict, Winner
@@ -151,7 +151,7 @@ def _document(card: Scorecard, record: Record, turns: Sequence[Turn]) -> str:
 
 def _head(card: Scorecard, record: Record) -> Iterator[str]:
     yield f"# Evaluation: {in_line(shorten(record.topic, MAX_TITLE, placeholder=' …'))}"
-    on = datetime.fromtimestamp(record.finished_at or record.created_at, UTC).strftime("%Y-%m-%d")
+    on = iso(record.finished_at or record.created_at)[:10]
     models = ", ".join(dict.fromkeys(name.rpartition("#")[2] for name in card.models.values()))
     yield f"{on} · {record.id} · {in_line(models)}"
     yield f"**{in_line(card.headline())}**"

@@ -58,12 +58,7 @@ def change(verdict: Verdict) -> float:
     return DIRECTION[verdict.winner] * MAX_CHANGE * CERTAINTY[verdict.confidence] * share
 
 
-def adjust(verdict: Verdict, score: float) -> float:
-    """The score after one topic."""
-    return adjust_all([verdict], score)
-
-
-def adjust_all(verdicts: Iterable[Verdict], score: float) -> float:
+def adjust(verdicts: Iterable[Verdict], score: float) -> float:
     """The score after all topics of its category, in whatever order they were judged."""
     return min(HIGHEST, max(LOWEST, fsum([score, *map(change, verdicts)])))
 

@@ -48,9 +48,7 @@ def _listed(value: object) -> object:
 
 Name: TypeAlias = Annotated[str, _line(120)]
 Category: TypeAlias = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True, to_lower=True),
-    AfterValidator(_can_name_a_category),
+    str, StringConstraints(strip_whitespace=True, to_lower=True), AfterValidator(_can_name_a_category)
 ]
 Position: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
 Passage: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_PASSAGE)]

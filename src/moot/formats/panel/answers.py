@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from moot.core.debate import Answer
 from moot.core.fields import MAX_ITEMS, Flag, Text, Texts, Words, at_most
@@ -74,8 +74,6 @@ class Rebuttal(Answer):
 class Evidence(BaseModel):
     """The very words in which a debater agrees with another or gives in."""
 
-    model_config = ConfigDict(extra="ignore")
-
     perspective: Annotated[Text, at_most(60)] = ""
     quote: Annotated[Text, at_most(300)] = ""
 
@@ -109,8 +107,6 @@ class Evaluation(Answer):
 
 class Considered(BaseModel):
     """A perspective in the synthesis."""
-
-    model_config = ConfigDict(extra="ignore")
 
     perspective: Annotated[Text, at_most(60)] = ""
     key_arguments: Texts = Field(default_factory=list)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from moot.core.debate import Turn, span_seconds
+from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Evidence
@@ -23,8 +23,6 @@ ARGUED = ("opening", "rebuttal")
 MIN_EVIDENCE = 4
 """Words; anything shorter could stand in any speech."""
 STALE_ROUNDS = 2
-MAX_MENTION = 160
-"""Characters; a false quote is told to the moderator, who should not get a speech in its place."""
 
 
 class Casting(NamedTuple):
@@ -123,16 +121,6 @@ def spoken(turn: Turn) -> bool:
     return turn.kind in ARGUED and bool(turn.content) and "fallback" not in turn.marks
 
 
-def seconds_left(debate: Debate[Any], round: int) -> float:
-    """What is left of a round's time; a person's time is not counted."""
-    return float(debate.settings.round_timeout_seconds - span_seconds(debate.in_round(round)))
-
-
-def written(debate: Debate[Any], seat: str, round: int) -> int:
-    """The tokens a debater has written in a round."""
-    return sum(turn.usage.output_tokens for turn in debate.in_round(round) if turn.seat == seat)
-
-
 def facts(debate: Debate[Any], round: int) -> Facts:
     return debate.once(("facts", round, len(debate.in_round(round))), lambda: _facts(debate, round))
 
@@ -153,12 +141,9 @@ def _facts(debate: Debate[Any], round: int) -> Facts:
     )
 
 
-def brief(text: str) -> str:
-    return text if len(text) <= MAX_MENTION else f"{text[: MAX_MENTION - 1].rstrip()}…"
-
-
+@lru_cache(maxsize=256)
 def quotes(text: str, sources: tuple[Source, ...]) -> tuple[Checked, ...]:
-    return _quotes(text, sources) if sources else ()
+    return check_all(text, sources) if sources else ()
 
 
 def evidence(debate: Debate[Any], evaluation: Evaluation) -> dict[str, Evidence]:
@@ -266,8 +251,3 @@ def _about_round(debate: Debate[Any], round: int) -> Iterator[str]:
 
 
 _repetition = lru_cache(maxsize=256)(repetition)
-
-
-@lru_cache(maxsize=256)
-def _quotes(text: str, sources: tuple[Source, ...]) -> tuple[Checked, ...]:
-    return check_all(text, sources)

@@ -6,7 +6,6 @@ The words are the moderator's; links to turns, confidence, dissent that was left
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from textwrap import indent
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +14,7 @@ from rapidfuzz.fuzz import token_set_ratio
 
 from moot.core.debate import Issue, Outcome, Record, Turn
 from moot.core.script import Debate
+from moot.core.trace import iso
 from moot.formats.panel.answers import Considered, Evaluation, Synthesis
 from moot.formats.panel.assessment import ARGUED, SEATS, Casting, evidence, facts, muted, names, quotes, spoken
 from moot.text.markdown import contained, front_matter, in_line
@@ -111,7 +111,7 @@ class Decision(Outcome):
         return self.approved is True
 
     def document(self, record: Record, turns: Sequence[Turn]) -> str:
-        return "\n".join([*_front(self, record), *_record(self, record, turns)])
+        return "\n".join(_record(self, record, turns))
 
     def issue(self, record: Record) -> Issue | None:
         if self.fallback or self.approved is False:
@@ -244,12 +244,7 @@ def _kept_dissent(debate: Debate[Any]) -> str:
 
 def _round_facts(debate: Debate[Any], round: int) -> RoundFacts:
     found = facts(debate, round)
-    return RoundFacts(
-        round=round,
-        novelty=dict(found.novelty),
-        repetition=dict(found.repetition),
-        late=list(found.late),
-    )
+    return RoundFacts(round=round, novelty=found.novelty, repetition=found.repetition, late=list(found.late))
 
 
 def sentences(text: str) -> list[str]:
@@ -264,23 +259,21 @@ def first_sentence(text: str) -> str:
 # The record as a document
 
 
-def _front(outcome: Decision, record: Record) -> Iterator[str]:
-    status = {True: "accepted", False: "rejected", None: "proposed"}[outcome.approved]
-    fields: dict[str, str | int | list[str]] = {
-        "debate": record.id,
-        "title": " ".join(record.topic.split()),
-        "date": _date(record),
-        "status": status,
-        "confidence": outcome.confidence,
-        "rounds": len(outcome.rounds),
-        "perspectives": [view.name for view in outcome.perspectives],
-    }
-    yield front_matter(fields)
-
-
 def _record(outcome: Decision, record: Record, turns: Sequence[Turn]) -> Iterator[str]:
+    date = iso(record.finished_at or record.created_at)[:10]
+    yield front_matter(
+        {
+            "debate": record.id,
+            "title": " ".join(record.topic.split()),
+            "date": date,
+            "status": {True: "accepted", False: "rejected", None: "proposed"}[outcome.approved],
+            "confidence": outcome.confidence,
+            "rounds": len(outcome.rounds),
+            "perspectives": [view.name for view in outcome.perspectives],
+        }
+    )
     yield f"# Decision: {in_line(first_sentence(record.topic))}\n"
-    yield f"**Date:** {_date(record)}  "
+    yield f"**Date:** {date}  "
     yield f"**Debate ID:** {record.id}  "
     yield f"**Rounds:** {len(outcome.rounds)}  "
     yield f"**Perspectives:** {', '.join(in_line(view.name) for view in outcome.perspectives)}\n"
@@ -342,7 +335,3 @@ def _issue(outcome: Decision, record: Record) -> Iterator[str]:
 def _safe(text: str) -> str:
     """Somebody's text that cannot leave its place, nor forge a heading of the record or a footnote."""
     return contained(text, 3).replace("[^", "\\[^")
-
-
-def _date(record: Record) -> str:
-    return datetime.fromtimestamp(record.finished_at or record.created_at, UTC).date().isoformat()

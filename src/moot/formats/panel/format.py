@@ -13,29 +13,17 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
 from moot.core.charts import ChartData, LineChart, Series, Threshold
-from moot.core.debate import Question, Seat, Settings, Step, Turn
+from moot.core.debate import Question, Seat, Settings, Step, Turn, span_seconds
 from moot.core.format import Choice, Choices, Format
 from moot.core.script import Debate, Script
 from moot.errors import InvalidInput, faults
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Rebuttal, Synthesis, analysis_of
-from moot.formats.panel.assessment import (
-    SEATS,
-    Casting,
-    brief,
-    cast,
-    facts,
-    heard,
-    muted,
-    names,
-    notes,
-    seconds_left,
-    verdict,
-    written,
-)
+from moot.formats.panel.assessment import SEATS, Casting, cast, facts, heard, muted, names, notes, verdict
 from moot.formats.panel.decision import REASONS, Decision, RoundFacts, decision, rounds_of
 from moot.formats.panel.perspectives import Perspective
 from moot.formats.panel.points import points
+from moot.text.plain import shortened
 from moot.trust.novelty import REPEATS, STALE
 from moot.trust.quotes import Source, tags
 
@@ -45,6 +33,8 @@ WHOLE_SOURCES = 6000
 """Characters; longer sources are cut into passages, and each debater gets those that matter to it in each round."""
 PASSAGES = 4
 MAX_REVISIONS = 3
+MAX_MENTION = 160
+"""Characters; a false quote is told to the moderator, who should not get a speech in its place."""
 CAPS = {"analysis": 500, "summary": 300, "evaluation": 500, "synthesis": 1500}
 
 
@@ -183,14 +173,16 @@ def _speech(
         },
         max_tokens=_tokens_left(debate, seat, kind, round),
         visible=heard(debate),
-        timeout=seconds_left(debate, round),
+        # What is left of the round's time; a person's time is not counted.
+        timeout=debate.settings.round_timeout_seconds - span_seconds(debate.in_round(round)),
     )
 
 
 def _tokens_left(debate: Debate[PanelSettings], seat: str, kind: str, round: int) -> int | None:
     """What a debater may write now; half of its budget is kept for the rebuttal."""
     budget = debate.settings.token_budget_per_round
-    now = budget // 2 if kind == "opening" else budget - written(debate, seat, round)
+    written = sum(turn.usage.output_tokens for turn in debate.in_round(round) if turn.seat == seat)
+    now = budget // 2 if kind == "opening" else budget - written
     return max(1, now) if budget else None
 
 
@@ -309,8 +301,12 @@ def _told(debate: Debate[PanelSettings], round: int) -> list[str]:
         lines.append(f"Share of what was said that was new: {shares}.")
     lines += [f"{known[seat]} was late and missed the round." for seat in found.late]
     lines += [
-        f"{known[seat]} quotes “{brief(quote.quote)}” from {quote.tag}, which "
-        + ("does not say so." if quote.verdict == "missing" else f"says “{brief(quote.passage or '')}”.")
+        f"{known[seat]} quotes “{shortened(quote.quote, MAX_MENTION)}” from {quote.tag}, which "
+        + (
+            "does not say so."
+            if quote.verdict == "missing"
+            else f"says “{shortened(quote.passage or '', MAX_MENTION)}”."
+        )
         for seat, quote in found.unverified
     ]
     return lines
