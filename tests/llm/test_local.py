@@ -151,13 +151,13 @@ import asyncio
 from moot.llm.client import Message, Request, Timeouts
 from moot.llm.local import LocalModels, leave
 from moot.llm.openai_api import OpenAIClient
-from moot.llm.http import new_session
+from moot.llm.http import Server, new_session
 
 async def main():
     local = await asyncio.to_thread(LocalModels().start, "smollm2")
     async with new_session() as session:
-        client = OpenAIClient(session=session, base_url=local.base_url, api_key=local.api_key, name="local",
-                              key_hint="", timeouts=Timeouts())
+        client = OpenAIClient(Server(session=session, base_url=local.base_url, api_key=local.api_key, name="local",
+                                     key_hint="", timeouts=Timeouts()))
         started = asyncio.Event()
         request = Request(model="smollm2",
                           messages=(Message("user", "Tell a very long story."),), max_tokens=2000, temperature=0.7)

@@ -13,6 +13,7 @@ from calls import COUNTED, HELLO, REQUEST, WITH_SCHEMA, told
 from moot.core.debate import Usage
 from moot.errors import ContextTooSmall, ModelError, RateLimited, Refused, UnknownModel
 from moot.llm.client import Completion, Request, Timeouts
+from moot.llm.http import Server
 from moot.llm.openai_api import OpenAIClient
 from moot.llm.providers import BUILT_IN
 
@@ -22,15 +23,15 @@ PROVIDERS = {provider.name: provider for provider in BUILT_IN}
 
 def client_of(session: aiohttp.ClientSession, server: BadServer, provider: str) -> OpenAIClient:
     """The client as `Models` makes it, but for the address."""
-    return OpenAIClient(
+    asked = Server(
         session=session,
         base_url=server.url,
         api_key="sk-0123456789",
         name=provider,
         key_hint=f"{provider.upper()}_API_KEY",
         timeouts=Timeouts(),
-        takes=PROVIDERS[provider].takes_for,
     )
+    return OpenAIClient(asked, PROVIDERS[provider].takes_for)
 
 
 async def ask(

@@ -75,35 +75,29 @@ def new_session() -> aiohttp.ClientSession:
     )
 
 
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)  # as a repr would show the key
 class Server:
-    """`session` comes from `new_session`; `name`, `api`, `key_hint` and `model_hint` are for messages."""
+    """`session` comes from `new_session`; `name`, `key_hint`, `api` and `model_hint` are for messages."""
 
-    def __init__(
-        self,
-        *,
-        session: aiohttp.ClientSession,
-        base_url: str,
-        api_key: str | None,
-        name: str,
-        api: str,
-        key_hint: str,
-        model_hint: str,
-        timeouts: Timeouts,
-    ) -> None:
-        self._session = session
-        self._url = _address(base_url, name)
-        self._key = (api_key or "").strip()
-        self._name = name
-        self._api = api
-        self._key_hint = key_hint
-        self._model_hint = model_hint
-        self.timeouts = timeouts
-        self._reached = False
+    session: aiohttp.ClientSession
+    base_url: str
+    api_key: str | None
+    name: str
+    key_hint: str
+    timeouts: Timeouts
+    api: str = "a chat-completions API"
+    model_hint: str = "`moot models` shows what there is"
+    _url: URL = field(init=False)
+    _reached: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._url = _address(self.base_url, self.name)
+        self.api_key = (self.api_key or "").strip()
 
     async def complete(self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT]) -> Completion:
         """Play one call; what its model took of the dialect is put down in `learned`."""
         limit = max(_MIN_LIMIT, _MAX_CHARACTERS_PER_TOKEN * call.request.max_tokens)
-        call.reply = Reply(self._name, limit, call.wire)
+        call.reply = Reply(self.name, limit, call.wire)
         try:
             await self._receive(path, call, learned)
             call.reply.check()
@@ -134,7 +128,7 @@ class Server:
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             error = self._told(self._not_an_api(f"does not {does}"), "", "")
         except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
-            error = self._told(problem, f"{self._name} did not {does} within {within:g} s", "")
+            error = self._told(problem, f"{self.name} did not {does} within {within:g} s", "")
         raise error
 
     async def _receive(self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT]) -> None:
@@ -178,7 +172,7 @@ class Server:
         while True:
             connection = SimpleNamespace(reused=False)
             try:
-                response = await self._session.request(
+                response = await self.session.request(
                     method,
                     self._url / path,
                     data=data,
@@ -195,10 +189,10 @@ class Server:
 
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if not (self._key.isascii() and self._key.isprintable()):
-            raise WrongKey(f"the key for {self._name} holds characters that no key has: check {self._key_hint}")
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
+        if self.api_key:
+            if not (self.api_key.isascii() and self.api_key.isprintable()):
+                raise WrongKey(f"the key for {self.name} holds characters that no key has: check {self.key_hint}")
+            headers["Authorization"] = f"Bearer {self.api_key}"
         return headers
 
     async def _read_text(
@@ -236,7 +230,7 @@ class Server:
     async def _whole_body(self, response: aiohttp.ClientResponse) -> bytes:
         body = await _read_up_to(response, _MAX_BODY)
         if len(body) > _MAX_BODY:
-            raise BadReply(f"{self._name} sent more than {_MAX_BODY} bytes")
+            raise BadReply(f"{self.name} sent more than {_MAX_BODY} bytes")
         return body
 
     def _due(self, call: Call[CapabilitiesT], moment: float) -> float:
@@ -244,24 +238,24 @@ class Server:
 
     def _slowness(self, call: Call[CapabilitiesT]) -> str:
         if _now() - call.started >= self.timeouts.total:
-            return f"{self._name} took longer than {self.timeouts.total:g} s in all"
+            return f"{self.name} took longer than {self.timeouts.total:g} s in all"
         if not call.reply.size:
-            return f"{self._name} sent no token within {self.timeouts.first_token:g} s"
-        return f"{self._name} fell silent for {self.timeouts.between_tokens:g} s between tokens"
+            return f"{self.name} sent no token within {self.timeouts.first_token:g} s"
+        return f"{self.name} fell silent for {self.timeouts.between_tokens:g} s between tokens"
 
     def _fault(self, refusal: Refusal, model: str) -> ModelError:
         return fault(
             refusal,
-            name=self._name,
-            key_hint=self._key_hint,
-            has_key=bool(self._key),
+            name=self.name,
+            key_hint=self.key_hint,
+            has_key=bool(self.api_key),
             model=model,
-            model_hint=self._model_hint.format(model=model),
+            model_hint=self.model_hint.format(model=model),
             now=time.time(),
         )
 
     def _not_an_api(self, what: str) -> BadReply:
-        return BadReply(f"{self._name} {what}: is {self._shown_url} the address of {self._api}?")
+        return BadReply(f"{self.name} {what}: is {self._shown_url} the address of {self.api}?")
 
     def _told(self, problem: Exception, slowness: str, partial: str) -> ModelError:
         """The error as it leaves this module: with the text so far, without the key, control characters or a past."""
@@ -292,7 +286,7 @@ class Server:
                 return Unreachable(f"cannot reach {url}: is the server running?")
             case aiohttp.ClientResponseError():
                 return self._not_an_api("does not speak HTTP")
-        return ReplyCut(f"{self._name} closed the connection before its reply was complete")
+        return ReplyCut(f"{self.name} closed the connection before its reply was complete")
 
     @property
     def _shown_url(self) -> str:
@@ -300,7 +294,7 @@ class Server:
 
     def _clean(self, message: str) -> str:
         printable = "".join(letter if letter.isprintable() else " " for letter in message)
-        return hiding([self._key], "[key]")(printable)[:_MAX_MESSAGE].strip()
+        return hiding([self.api_key or ""], "[key]")(printable)[:_MAX_MESSAGE].strip()
 
 
 def prompt_characters(request: Request) -> int:

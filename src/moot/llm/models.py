@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import aiohttp
@@ -15,7 +14,7 @@ from moot.errors import InvalidInput, ModelError
 from moot.llm.calls import Meter, ModelCalls
 from moot.llm.client import Client, Connection, Timeouts
 from moot.llm.dialect import Dialect
-from moot.llm.http import new_session
+from moot.llm.http import Server, new_session
 from moot.llm.local import BUILT_IN_MODEL, LocalModels, find_weights
 from moot.llm.ollama import OllamaClient
 from moot.llm.openai_api import OpenAIClient
@@ -184,8 +183,7 @@ class Models:
     def _client(self, provider: Provider, timeouts: Timeouts, key: str | None = None) -> OpenAIClient | OllamaClient:
         if self._session is None:
             self._session = new_session()
-        speak = OllamaClient if provider.dialect == "ollama" else partial(OpenAIClient, takes=provider.takes_for)
-        return speak(
+        server = Server(
             session=self._session,
             base_url=self.address(provider),
             api_key=key or self._key(provider),
@@ -193,6 +191,7 @@ class Models:
             key_hint=provider.key_env or provider.own_key_env or "its key",
             timeouts=timeouts,
         )
+        return OllamaClient(server) if provider.dialect == "ollama" else OpenAIClient(server, provider.takes_for)
 
     def address(self, provider: Provider) -> str:
         return provider.address(self._environ.get(provider.url_env) if provider.url_env else None)

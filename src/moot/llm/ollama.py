@@ -11,11 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import aiohttp
-
 from moot.core.debate import JsonObject, Usage
 from moot.errors import ModelError
-from moot.llm.client import Completion, Request, Timeouts
+from moot.llm.client import Completion, Request
 from moot.llm.dialect import JsonMode, dropped_modes, simpler
 from moot.llm.http import Call, Server, prompt_characters
 from moot.llm.stream import Reply, StreamFormat, count
@@ -75,27 +73,14 @@ _FORMAT_WORDS = ("format", "schema", "grammar")
 
 
 class OllamaClient:
-    """An Ollama server; `session` comes from `new_session`, `name` and `key_hint` are for messages."""
+    """An Ollama server."""
 
-    def __init__(
-        self,
-        *,
-        session: aiohttp.ClientSession,
-        base_url: str,
-        api_key: str | None,
-        name: str,
-        key_hint: str,
-        timeouts: Timeouts,
-    ) -> None:
-        self._server = Server(
-            session=session,
-            base_url=base_url.rstrip("/").removesuffix("/v1"),  # people give the OpenAI-compatible address too
-            api_key=api_key,
-            name=name,
+    def __init__(self, server: Server) -> None:
+        self._server = replace(
+            server,
+            base_url=server.base_url.rstrip("/").removesuffix("/v1"),  # people give the OpenAI-compatible address too
             api="an Ollama server",
-            key_hint=key_hint,
             model_hint="get it with: ollama pull {model}",
-            timeouts=timeouts,
         )
         self._learned: dict[str, OllamaTakes] = {}
         self._contexts: dict[str, int] = {}

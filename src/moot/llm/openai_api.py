@@ -5,40 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import aiohttp
-
 from moot.core.debate import Usage
-from moot.llm.client import Completion, Request, Timeouts
+from moot.llm.client import Completion, Request
 from moot.llm.dialect import Dialect
 from moot.llm.http import Call, Server
 from moot.llm.stream import Reply, StreamFormat, count
 
 
 class OpenAIClient:
-    """A server that speaks the dialect; `session` comes from `new_session`, `name` and `key_hint` are for messages."""
+    """A server that speaks the dialect."""
 
-    def __init__(
-        self,
-        *,
-        session: aiohttp.ClientSession,
-        base_url: str,
-        api_key: str | None,
-        name: str,
-        key_hint: str,
-        timeouts: Timeouts,
-        takes: Callable[[str], Dialect] = lambda model: Dialect(),
-    ) -> None:
+    def __init__(self, server: Server, takes: Callable[[str], Dialect] = lambda model: Dialect()) -> None:
         """`takes` says what a model takes of the dialect, as far as that is known before it is asked."""
-        self._server = Server(
-            session=session,
-            base_url=base_url,
-            api_key=api_key,
-            name=name,
-            api="a chat-completions API",
-            key_hint=key_hint,
-            model_hint="`moot models` shows what there is",
-            timeouts=timeouts,
-        )
+        self._server = server
         self._takes = takes
         self._learned: dict[str, Dialect] = {}
 

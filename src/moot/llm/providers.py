@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
-
-from pydantic import JsonValue
 
 from moot.core.debate import ModelKind
 from moot.errors import InvalidInput
@@ -74,88 +72,91 @@ def _with_port(address: str, port: int | None) -> str:
     return f"{host}{slash}{path}"
 
 
+_ALL = Dialect()
+_COMPLETION_TOKENS = Dialect(max_tokens_field="max_completion_tokens")
+_NO_THINKING = Dialect(extra={"chat_template_kwargs": {"enable_thinking": False}})
+
+
 def _effort(level: str, temperature: bool = True) -> Dialect:
-    return Dialect(
-        json_mode="schema",
-        max_tokens_field="max_completion_tokens",
-        temperature=temperature,
-        extra={"reasoning_effort": level},
+    return replace(_COMPLETION_TOKENS, temperature=temperature, extra={"reasoning_effort": level})
+
+
+def _vendor(
+    name: str,
+    base_url: str,
+    default_model: str | None = None,
+    takes: Dialect = _ALL,
+    quirks: tuple[Quirk, ...] = (),
+) -> Provider:
+    """A server that is paid for; variables named after it hold its key, and its address if it has another."""
+    key_env, url_env = f"{name.upper()}_API_KEY", f"{name.upper()}_BASE_URL"
+    return Provider(
+        name, base_url, key_env=key_env, url_env=url_env, default_model=default_model, takes=takes, quirks=quirks
     )
 
 
-_NO_THINKING: Mapping[str, JsonValue] = {"chat_template_kwargs": {"enable_thinking": False}}
+def _own_server(name: str, port: int, takes: Dialect = _ALL) -> Provider:
+    """A server that the user starts on this machine; variables named after it hold its address and perhaps a key."""
+    return Provider(
+        name,
+        f"http://127.0.0.1:{port}",
+        url_env=f"{name.upper()}_BASE_URL",
+        own_key_env=f"{name.upper()}_API_KEY",
+        takes=takes,
+        path="/v1",
+        port=port,
+        local=True,
+        timeouts=OWN_MACHINE,
+    )
+
 
 # A turn has a few hundred tokens, which a model that thinks first would spend on that. So thinking is switched off
 # where the vendor says how, and kept short where it cannot be.
 BUILT_IN = (
-    Provider(
+    _vendor(
         "deepseek",
         "https://api.deepseek.com",
-        key_env="DEEPSEEK_API_KEY",
-        url_env="DEEPSEEK_BASE_URL",
-        default_model="deepseek-chat",
-        takes=Dialect(json_mode="object", extra={"thinking": {"type": "disabled"}}),
-        quirks=(Quirk("reasoner", Dialect(json_mode="object")),),
+        "deepseek-chat",
+        Dialect(json_mode="object", extra={"thinking": {"type": "disabled"}}),
+        (Quirk("reasoner", Dialect(json_mode="object")),),
     ),
-    Provider(
+    _vendor(
         "openai",
         "https://api.openai.com/v1",
-        key_env="OPENAI_API_KEY",
-        url_env="OPENAI_BASE_URL",
-        default_model="gpt-4.1-mini",
-        takes=Dialect(max_tokens_field="max_completion_tokens"),
-        quirks=(
-            Quirk(r"^gpt-5.*chat", Dialect(max_tokens_field="max_completion_tokens")),
+        "gpt-4.1-mini",
+        _COMPLETION_TOKENS,
+        (
+            Quirk(r"^gpt-5.*chat", _COMPLETION_TOKENS),
             Quirk(r"^gpt-5\.\d", _effort("none")),
             Quirk(r"^gpt-5", _effort("minimal", temperature=False)),
             Quirk(r"^o\d", _effort("low", temperature=False)),
         ),
     ),
-    Provider(
-        "anthropic",
-        "https://api.anthropic.com/v1",
-        key_env="ANTHROPIC_API_KEY",
-        url_env="ANTHROPIC_BASE_URL",
-        default_model="claude-sonnet-4-5",
-        takes=Dialect(json_mode="none"),
-    ),
-    Provider(
+    _vendor("anthropic", "https://api.anthropic.com/v1", "claude-sonnet-4-5", Dialect(json_mode="none")),
+    _vendor(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
-        key_env="GEMINI_API_KEY",
-        url_env="GEMINI_BASE_URL",
-        default_model="gemini-2.5-flash",
+        "gemini-2.5-flash",
         quirks=(
             Quirk(r"gemini-2\.5-flash", Dialect(extra={"reasoning_effort": "none"})),
             Quirk(r"gemini-(2\.5|[3-9])", Dialect(extra={"reasoning_effort": "low"})),
         ),
     ),
-    Provider(
+    _vendor(
         "openrouter",
         "https://openrouter.ai/api/v1",
-        key_env="OPENROUTER_API_KEY",
-        url_env="OPENROUTER_BASE_URL",
-        default_model="deepseek/deepseek-chat",
-        takes=Dialect(extra={"reasoning": {"effort": "none"}}),
+        "deepseek/deepseek-chat",
+        Dialect(extra={"reasoning": {"effort": "none"}}),
     ),
-    Provider(
-        "mistral",
-        "https://api.mistral.ai/v1",
-        key_env="MISTRAL_API_KEY",
-        url_env="MISTRAL_BASE_URL",
-        default_model="mistral-small-latest",
-        takes=Dialect(stream_options=False),
-    ),
-    Provider(
+    _vendor("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", Dialect(stream_options=False)),
+    _vendor(
         "groq",
         "https://api.groq.com/openai/v1",
-        key_env="GROQ_API_KEY",
-        url_env="GROQ_BASE_URL",
-        takes=Dialect(max_tokens_field="max_completion_tokens"),
+        takes=_COMPLETION_TOKENS,
         quirks=(Quirk("qwen3", _effort("none")), Quirk("gpt-oss", _effort("low"))),
     ),
-    Provider("together", "https://api.together.xyz/v1", key_env="TOGETHER_API_KEY", url_env="TOGETHER_BASE_URL"),
-    Provider("xai", "https://api.x.ai/v1", key_env="XAI_API_KEY", url_env="XAI_BASE_URL"),
+    _vendor("together", "https://api.together.xyz/v1"),
+    _vendor("xai", "https://api.x.ai/v1"),
     Provider(
         "ollama",
         "http://127.0.0.1:11434",
@@ -166,38 +167,9 @@ BUILT_IN = (
         looked_for=True,
         timeouts=OWN_MACHINE,
     ),
-    Provider(
-        "vllm",
-        "http://127.0.0.1:8000",
-        url_env="VLLM_BASE_URL",
-        own_key_env="VLLM_API_KEY",
-        takes=Dialect(extra=_NO_THINKING),
-        path="/v1",
-        port=8000,
-        local=True,
-        timeouts=OWN_MACHINE,
-    ),
-    Provider(
-        "llamacpp",
-        "http://127.0.0.1:8080",
-        url_env="LLAMACPP_BASE_URL",
-        own_key_env="LLAMACPP_API_KEY",
-        takes=Dialect(extra=_NO_THINKING),
-        path="/v1",
-        port=8080,
-        local=True,
-        timeouts=OWN_MACHINE,
-    ),
-    Provider(
-        "lmstudio",
-        "http://127.0.0.1:1234",
-        url_env="LMSTUDIO_BASE_URL",
-        own_key_env="LMSTUDIO_API_KEY",
-        path="/v1",
-        port=1234,
-        local=True,
-        timeouts=OWN_MACHINE,
-    ),
+    _own_server("vllm", 8000, _NO_THINKING),
+    _own_server("llamacpp", 8080, _NO_THINKING),
+    _own_server("lmstudio", 1234),
 )
 
 

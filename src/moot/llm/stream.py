@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import orjson
@@ -37,51 +37,28 @@ class StreamFormat:
     """Read `Reply.counted`; the same holds."""
 
 
+@dataclass(slots=True)
 class Reply:
     """One reply; `name` is what messages call the server, `limit` the most characters taken from it."""
 
-    __slots__ = (
-        "_count",
-        "_held",
-        "_part",
-        "_prefix",
-        "_reasoning",
-        "_rest",
-        "_start",
-        "_take",
-        "_text",
-        "complete",
-        "counted",
-        "done",
-        "finish_reason",
-        "limit",
-        "name",
-        "overlong",
-        "size",
-    )
-
-    def __init__(self, name: str, limit: int, wire: StreamFormat) -> None:
-        self.name = name
-        self.limit = limit
-        self.size = 0
-        """Characters of text and reasoning so far: while it grows, the model is alive."""
-        self.finish_reason: str | None = None
-        self.done = False
-        self.overlong = False
-        self.complete = False
-        """The answer is whole, or as long as it may be; usage may still follow."""
-        self.counted: Any = None
-        """The server's own count of tokens, in its own words."""
-        self._take = wire.take
-        self._count = wire.count
-        self._prefix = wire.prefix
-        self._start = len(wire.prefix)
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._rest = b""
-        self._part: Literal["opening", "thinking", "gap", "answer"] = "opening"
-        self._held = ""
-        """What may turn out to be a tag; belongs to the part in progress if it does not."""
+    name: str
+    limit: int
+    wire: StreamFormat
+    size: int = 0
+    """Characters of text and reasoning so far: while it grows, the model is alive."""
+    finish_reason: str | None = None
+    done: bool = False
+    overlong: bool = False
+    complete: bool = False
+    """The answer is whole, or as long as it may be; usage may still follow."""
+    counted: Any = None
+    """The server's own count of tokens, in its own words."""
+    _text: list[str] = field(default_factory=list)
+    _reasoning: list[str] = field(default_factory=list)
+    _rest: bytes = b""
+    _part: Literal["opening", "thinking", "gap", "answer"] = "opening"
+    _held: str = ""
+    """What may turn out to be a tag; belongs to the part in progress if it does not."""
 
     @property
     def text(self) -> str:
@@ -95,10 +72,10 @@ class Reply:
         """Take what one read brought, which may end anywhere, and return its text."""
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
-        known, prefix, start = len(self._text), self._prefix, self._start
+        known, prefix = len(self._text), self.wire.prefix
         for line in lines:
-            if line[:start] == prefix:
-                self._take_object(line[start:])
+            if line.startswith(prefix):
+                self._take_object(line[len(prefix) :])
         if len(self._rest) > MAX_LINE:
             raise BadReply(f"{self.name} sent a line of more than {MAX_LINE} bytes")
         return "".join(self._text[known:])
@@ -134,7 +111,7 @@ class Reply:
     def usage(self, prompt_characters: int) -> Usage:
         """What the server counted, or an estimate where it counted nothing or nonsense."""
         with suppress(AttributeError, TypeError):
-            usage = self._count(self.counted)
+            usage = self.wire.count(self.counted)
             if usage.output_tokens:
                 return usage
         return Usage(
@@ -211,7 +188,7 @@ class Reply:
                 return
             chunk = self._load_leniently(payload)
         try:
-            self._take(self, chunk)
+            self.wire.take(self, chunk)
             error = chunk.get("error")
         except (AttributeError, KeyError, TypeError):
             raise BadReply(f"{self.name} sent something that is no part of a reply") from None
