@@ -19,15 +19,15 @@ from moot.errors import ModelError
 from moot.llm.client import Timeouts
 from moot.llm.http import Server, new_session
 from moot.llm.ollama import OllamaClient
-from moot.retrieval.builtin import BuiltinRetriever
-from moot.retrieval.chroma import ChromaRetriever
+from moot.retrieval.builtin import BuiltinStore
+from moot.retrieval.chroma import ChromaStore
 from moot.retrieval.embed import Embedder, OllamaEmbedder, WordLlamaEmbedder
-from moot.retrieval.retriever import Retriever
+from moot.retrieval.retriever import Retriever, VectorStore
 from moot.retrieval.templates import collection, documents
 
 FOLDER = Path(__file__).parent.parent / "tests" / "retrieval"
 SETS = ("queries", "held_out")
-STORES: dict[str, Callable[[Embedder, Path], Retriever]] = {"builtin": BuiltinRetriever, "chroma": ChromaRetriever}
+STORES: dict[str, Callable[[Path], VectorStore]] = {"builtin": BuiltinStore, "chroma": ChromaStore}
 
 
 class Question(NamedTuple):
@@ -69,7 +69,7 @@ async def embedders() -> AsyncIterator[Embedder]:
 
 async def measure(embedder: Embedder, store: str, name: str) -> dict[Question, int]:
     with tempfile.TemporaryDirectory() as folder:
-        retriever = STORES[store](embedder, Path(folder))
+        retriever = Retriever(embedder, STORES[store](Path(folder)))
         await ranks(retriever, questions(name))  # loads the model and fills the index
         began = time.perf_counter()
         found = await ranks(retriever, questions(name))

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moot.retrieval.builtin import BuiltinRetriever
+from moot.retrieval.builtin import BuiltinStore
 from moot.retrieval.embed import WordLlamaEmbedder
+from moot.retrieval.retriever import Retriever
 from moot.retrieval.templates import Template, collection, documents
 
 HERE = Path(__file__).parent
@@ -59,7 +60,7 @@ def test_no_question_stands_in_a_template_nearly_as_it_is(templates: dict[str, T
 async def test_questions_find_their_template(
     templates: dict[str, Template], wordllama: WordLlamaEmbedder, name: str, first: int, third: int
 ) -> None:
-    retriever = BuiltinRetriever(wordllama)
+    retriever = Retriever(wordllama, BuiltinStore())
     await retriever.index(documents(templates.values()))
     hits = [[hit.id for hit in await retriever.search(row["query"], 3)] for row in asked(name)]
     expected = [row["expects"] for row in asked(name)]

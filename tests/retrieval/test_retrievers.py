@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from moot.errors import BadReply
-from moot.retrieval.builtin import FILE, BuiltinRetriever
-from moot.retrieval.chroma import COLLECTION, ChromaRetriever
+from moot.retrieval.builtin import FILE, BuiltinStore
+from moot.retrieval.chroma import COLLECTION, ChromaStore
 from moot.retrieval.embed import Embedder, Purpose, Vectors, WordLlamaEmbedder
 from moot.retrieval.retriever import Document, Hit, Retriever, best, content_hash
 
@@ -49,10 +49,9 @@ class Counted:
         return texts
 
 
-@pytest.fixture(params=[BuiltinRetriever, pytest.param(ChromaRetriever, marks=needs_chroma)])
+@pytest.fixture(params=[BuiltinStore, pytest.param(ChromaStore, marks=needs_chroma)])
 def store(request: pytest.FixtureRequest) -> Store:
-    made: Store = request.param
-    return made
+    return lambda embedder, folder: Retriever(embedder, request.param(folder))
 
 
 @pytest.fixture(params=["wordllama", "ollama"])
@@ -137,14 +136,14 @@ def test_documents_that_read_alike_when_put_together_have_different_hashes() -> 
 
 
 async def test_the_built_in_store_works_in_memory(ollama: EmbeddingServer) -> None:
-    retriever = BuiltinRetriever(ollama.embedder)
+    retriever = Retriever(ollama.embedder, BuiltinStore())
     await retriever.index(ANIMALS)
     assert (await retriever.search("stars shine at night", 1))[0].id == "stars"
 
 
 async def test_the_built_in_store_keeps_one_file_and_nothing_else(ollama: EmbeddingServer, tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there"
-    retriever = BuiltinRetriever(ollama.embedder, folder)
+    retriever = Retriever(ollama.embedder, BuiltinStore(folder))
     for documents in (ANIMALS, ANIMALS[:2], ANIMALS):
         await retriever.index(documents)
     assert [path.name for path in folder.iterdir()] == [FILE]
@@ -152,7 +151,7 @@ async def test_the_built_in_store_keeps_one_file_and_nothing_else(ollama: Embedd
 
 async def test_the_built_in_store_works_where_it_cannot_write(ollama: EmbeddingServer, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way of a folder")
-    retriever = BuiltinRetriever(ollama.embedder, tmp_path / "file")
+    retriever = Retriever(ollama.embedder, BuiltinStore(tmp_path / "file"))
     await retriever.index(ANIMALS)
     assert (await retriever.search("stars shine at night", 1))[0].id == "stars"
 
@@ -174,14 +173,14 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path, data: st.DataObject) -> Non
     documents = [Document("one", "x"), Document("two", "xx"), Document("three", "xxx")]
     file = tmp_path / FILE
     file.unlink(missing_ok=True)
-    asyncio.run(BuiltinRetriever(Axes(), tmp_path).index(documents))
+    asyncio.run(Retriever(Axes(), BuiltinStore(tmp_path)).index(documents))
     whole = file.read_bytes()
     at = data.draw(st.integers(0, len(whole) - 1))
     damage = data.draw(st.sampled_from([b"", whole[at : at + 1] * 2, b"\xff", b"\0", bytes([whole[at] ^ 1])]))
     file.write_bytes(whole[:at] + damage + whole[at + 1 :] if data.draw(st.booleans()) else whole[:at])
 
     async def search() -> tuple[Hit, ...]:
-        retriever = BuiltinRetriever(Axes(), tmp_path)
+        retriever = Retriever(Axes(), BuiltinStore(tmp_path))
         await retriever.index(documents)
         return await retriever.search("yy", 1)
 
@@ -195,7 +194,7 @@ async def test_a_collection_that_was_left_half_filled_is_made_anew(ollama: Embed
 
     client = chromadb.PersistentClient(path=tmp_path, settings=Settings(anonymized_telemetry=False))
     client.create_collection(COLLECTION, embedding_function=None).add(ids=["0"], embeddings=[[1.0] * 512])
-    retriever = ChromaRetriever(ollama.embedder, tmp_path)
+    retriever = Retriever(ollama.embedder, ChromaStore(tmp_path))
     await retriever.index(ANIMALS)
     assert (await retriever.search("stars shine at night", 1))[0].id == "stars"
     assert ollama.texts("search_document: ") == TEXTS
@@ -203,7 +202,7 @@ async def test_a_collection_that_was_left_half_filled_is_made_anew(ollama: Embed
 
 @needs_chroma
 async def test_a_collection_that_another_process_replaced_is_made_anew(ollama: EmbeddingServer, tmp_path: Path) -> None:
-    ours, theirs = (ChromaRetriever(ollama.embedder, tmp_path) for _ in range(2))
+    ours, theirs = (Retriever(ollama.embedder, ChromaStore(tmp_path)) for _ in range(2))
     await ours.index(ANIMALS)
     await theirs.index([Document("planets", "planets turn around stars")])
     assert (await ours.search("stars shine at night", 1))[0].id == "stars"
@@ -216,10 +215,11 @@ import asyncio, sys
 from pathlib import Path
 sys.modules["chromadb"] = None  # what an import finds when it is not installed
 from moot.errors import InvalidInput
-from moot.retrieval.chroma import ChromaRetriever
+from moot.retrieval.chroma import ChromaStore
 from moot.retrieval.embed import WordLlamaEmbedder
+from moot.retrieval.retriever import Retriever
 try:
-    asyncio.run(ChromaRetriever(WordLlamaEmbedder(), Path(sys.argv[1])).index([]))
+    asyncio.run(Retriever(WordLlamaEmbedder(), ChromaStore(Path(sys.argv[1]))).index([]))
 except InvalidInput as error:
     print(error)
 """

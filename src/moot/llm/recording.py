@@ -10,7 +10,7 @@ import re
 import time
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -114,51 +114,42 @@ class Recorder:
         return InvalidInput(f"cannot record to {self._path}: {error.strerror}")
 
 
+@dataclass(frozen=True, slots=True)
 class _RecordedClient:
-    def __init__(self, recorder: Recorder, provider: str, client: Client, now: Callable[[], float]) -> None:
-        self._recorder = recorder
-        self._provider = provider
-        self._client = client
-        self._now = now
+    recorder: Recorder
+    provider: str
+    client: Client
+    now: Callable[[], float]
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         chunks: list[tuple[float, str]] = []
-        start = self._now()
+        start = self.now()
+
+        def milliseconds() -> float:
+            return round((self.now() - start) * 1000, 1)
 
         def listen(text: str) -> None:
-            chunks.append((self._milliseconds(start), text))
+            chunks.append((milliseconds(), text))
             on_text(text)
 
-        try:
-            completion = await self._client.complete(request, listen)
-        except ModelError as error:
-            self._add(request, chunks, start, None, _recorded_error(error))
-            raise
-        self._add(request, chunks, start, _recorded_completion(completion, chunks), None)
-        return completion
-
-    def _add(
-        self,
-        request: Request,
-        chunks: Iterable[tuple[float, str]],
-        start: float,
-        completion: RecordedCompletion | None,
-        error: RecordedError | None,
-    ) -> None:
-        milliseconds = self._milliseconds(start)
-        self._recorder.add(
-            RecordedCall(
-                provider=self._provider,
+        def add(completion: RecordedCompletion | None = None, error: RecordedError | None = None) -> None:
+            call = RecordedCall(
+                provider=self.provider,
                 request=request,
                 chunks=tuple(chunks),
-                milliseconds=milliseconds,
+                milliseconds=milliseconds(),
                 completion=completion,
                 error=error,
             )
-        )
+            self.recorder.add(call)
 
-    def _milliseconds(self, start: float) -> float:
-        return round((self._now() - start) * 1000, 1)
+        try:
+            completion = await self.client.complete(request, listen)
+        except ModelError as error:
+            add(error=_recorded_error(error))
+            raise
+        add(_recorded_completion(completion, chunks))
+        return completion
 
 
 _Key: TypeAlias = tuple[str, Request, bytes]
@@ -167,36 +158,20 @@ _Key: TypeAlias = tuple[str, Request, bytes]
 class Recording:
     """A recording to replay. Each of its calls is played once, in whatever order the requests come."""
 
-    def __init__(
-        self,
-        path: Path,
-        calls: Iterable[RecordedCall],
-        *,
-        timing: bool = False,
-        now: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        """Usually made by `load`; the path is for messages."""
+    def __init__(self, path: Path, calls: Iterable[RecordedCall], timing: bool, now: Callable[[], float]) -> None:
+        """Made by `load`; the path is for messages."""
         self._path = path
         self._calls = tuple(calls)
         self._timing = timing
         self._now = now
-        self._sleep = sleep
         self._left: dict[_Key, deque[RecordedCall]] = {}
         for call in self._calls:
             self._left.setdefault(_key(call.provider, call.request), deque()).append(call)
 
     @classmethod
-    def load(
-        cls,
-        path: Path,
-        timing: bool = False,
-        *,
-        now: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> Recording:
+    def load(cls, path: Path, timing: bool = False, *, now: Callable[[], float] = time.monotonic) -> Recording:
         """Read a file; with `timing` its calls take as long as they did, else no time at all."""
-        return cls(path, _read(path), timing=timing, now=now, sleep=sleep)
+        return cls(path, _read(path), timing, now)
 
     def client(self, provider: str) -> Client:
         return _ReplayedClient(self, public_name(provider))
@@ -228,7 +203,7 @@ class Recording:
 
     async def _reach(self, moment: float) -> None:
         if self._timing and (seconds := moment - self._now()) > 0:
-            await self._sleep(seconds)
+            await asyncio.sleep(seconds)
 
     def _why_not(self, provider: str, request: Request) -> str:
         """One line: the first difference to the call that was probably meant."""
@@ -245,13 +220,13 @@ class Recording:
         return difference(request, min(unused, key=lambda other: _distance(request, other)))
 
 
+@dataclass(frozen=True, slots=True)
 class _ReplayedClient:
-    def __init__(self, recording: Recording, provider: str) -> None:
-        self._recording = recording
-        self._provider = provider
+    recording: Recording
+    provider: str
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        return await self._recording.play(self._provider, request, on_text)
+        return await self.recording.play(self.provider, request, on_text)
 
 
 def public_name(provider: str) -> str:

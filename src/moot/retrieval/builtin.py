@@ -5,18 +5,16 @@ The file is a cache: when it is missing, damaged, of another embedder or of othe
 
 from __future__ import annotations
 
-import asyncio
 import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from moot.retrieval.embed import Embedder, Vectors
-from moot.retrieval.retriever import Document, Hit, best, content_hash, embed_documents
+from moot.retrieval.embed import Vectors
+from moot.retrieval.retriever import Document, Hit, Origin
 from moot.text.files import write_whole
 
 FILE = "index.npz"
@@ -29,57 +27,35 @@ class _Index:
     documents: tuple[Document, ...]
     vectors: Vectors
 
-    def hits(self, query: Vectors) -> list[Hit]:
+    def takes(self, dimension: int) -> bool:
+        return bool(self.vectors.shape[1] == dimension)
+
+    def hits(self, query: Vectors, top_k: int) -> list[Hit]:
         scores = self.vectors @ query
         return [Hit(document.id, float(score)) for document, score in zip(self.documents, scores, strict=True)]
 
 
-class BuiltinRetriever:
+class BuiltinStore:
     """Compares a query with every document; without a folder it keeps them in memory only."""
 
-    def __init__(self, embedder: Embedder, folder: Path | None = None) -> None:
-        self._embedder = embedder
+    def __init__(self, folder: Path | None = None) -> None:
         self._file = folder / FILE if folder else None
-        self._index: _Index | None = None
-        self._indexing = asyncio.Lock()
 
-    async def index(self, documents: Sequence[Document]) -> None:
-        wanted = tuple(documents)
-        async with self._indexing:
-            if self._index and self._index.documents == wanted:
-                return
-            stored = await asyncio.to_thread(_load, self._file, self._embedder.name, wanted) if self._file else None
-            self._index = stored or await self._build(wanted)
+    def find(self, documents: tuple[Document, ...], origin: Origin) -> _Index | None:
+        return _load(self._file, documents, origin) if self._file else None
 
-    async def search(self, query: str, top_k: int) -> tuple[Hit, ...]:
-        if top_k < 1 or not query.strip():
-            return ()
-        async with self._indexing:
-            if not self._index or not self._index.documents:
-                return ()
-            (vector,) = await self._embedder.embed([query], "query")
-            if self._index.vectors.shape[1] != len(vector):  # another model now goes by the embedder's name
-                self._index = await self._build(self._index.documents)
-            return best(self._index.hits(vector), top_k)
+    def fill(self, documents: tuple[Document, ...], vectors: Vectors, origin: Origin) -> _Index:
+        import numpy as np
 
-    async def _build(self, documents: tuple[Document, ...]) -> _Index:
-        index = _Index(documents, await embed_documents(self._embedder, documents))
         if self._file:
+            data = io.BytesIO()
+            np.savez(data, embedder=origin.embedder, content=origin.content, vectors=vectors)
             with suppress(OSError):  # a full disk or a folder that cannot be written costs time at the next start
-                await asyncio.to_thread(_save, self._file, self._embedder.name, index)
-        return index
+                write_whole(self._file, data.getvalue())
+        return _Index(documents, vectors)
 
 
-def _save(file: Path, embedder: str, index: _Index) -> None:
-    import numpy as np
-
-    data = io.BytesIO()
-    np.savez(data, embedder=embedder, content=content_hash(index.documents), vectors=index.vectors)
-    write_whole(file, data.getvalue())
-
-
-def _load(file: Path, embedder: str, documents: tuple[Document, ...]) -> _Index | None:
-    """What the file holds, if it is whole and was made by this embedder of these documents."""
+def _load(file: Path, documents: tuple[Document, ...], origin: Origin) -> _Index | None:
     import numpy as np
 
     try:
@@ -92,4 +68,4 @@ def _load(file: Path, embedder: str, documents: tuple[Document, ...]) -> _Index 
     except _DAMAGE:
         return None
     usable = vectors.ndim == 2 and len(vectors) == len(documents) and np.isfinite(vectors).all()
-    return _Index(documents, vectors) if usable and made_of == (embedder, content_hash(documents)) else None
+    return _Index(documents, vectors) if usable and made_of == origin else None

@@ -10,9 +10,10 @@ from typing import Literal
 
 from moot.errors import StoreError
 from moot.retrieval import templates
+from moot.retrieval.builtin import BuiltinStore
 from moot.retrieval.embed import Embedder, WordLlamaEmbedder
 from moot.retrieval.passages import Passage, cut, relevant
-from moot.retrieval.retriever import Retriever
+from moot.retrieval.retriever import Retriever, VectorStore
 from moot.retrieval.templates import Template
 
 StoreName = Literal["builtin", "chroma"]
@@ -94,15 +95,16 @@ class Library:
         if self._retriever is None:
             embedder = await self.embedder()
             folder = self._cache / embedder.name.replace(":", "-").replace("/", "-")
-            if self._store == "chroma":
-                from moot.retrieval.chroma import ChromaRetriever
-
-                self._retriever = ChromaRetriever(embedder, folder)
-            else:
-                from moot.retrieval.builtin import BuiltinRetriever
-
-                self._retriever = BuiltinRetriever(embedder, folder)
+            self._retriever = Retriever(embedder, _vector_store(self._store, folder))
         return self._retriever
+
+
+def _vector_store(name: StoreName, folder: Path) -> VectorStore:
+    if name == "chroma":
+        from moot.retrieval.chroma import ChromaStore
+
+        return ChromaStore(folder)
+    return BuiltinStore(folder)
 
 
 @contextmanager

@@ -1,11 +1,12 @@
-"""The port to a store of vectors: index documents, search them by meaning. Knows no store and no embedder."""
+"""Documents found by meaning, whatever store keeps their vectors: embedded once, searched often."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from moot.retrieval.embed import Embedder, Vectors
 
@@ -25,14 +26,73 @@ class Hit:
     """The cosine between query and document, 1 for the same direction."""
 
 
-class Retriever(Protocol):
+class Origin(NamedTuple):
+    """What vectors were made of; those of another origin are of no use."""
+
+    embedder: str
+    content: str
+
+
+class Index(Protocol):
+    """Documents that can be searched. Its methods block."""
+
+    @property
+    def documents(self) -> tuple[Document, ...]: ...
+
+    def takes(self, dimension: int) -> bool:
+        """Not when another model now goes by the embedder's name."""
+        ...
+
+    def hits(self, query: Vectors, top_k: int) -> Sequence[Hit]:
+        """At least the `top_k` closest, in any order."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Where vectors are kept from one start to the next. Its methods block."""
+
+    def find(self, documents: tuple[Document, ...], origin: Origin) -> Index | None:
+        """What is stored, if it is whole and of this origin."""
+        ...
+
+    def fill(self, documents: tuple[Document, ...], vectors: Vectors, origin: Origin) -> Index: ...
+
+
+class Retriever:
+    def __init__(self, embedder: Embedder, store: VectorStore) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._index: Index | None = None
+        self._indexing = asyncio.Lock()
+
     async def index(self, documents: Sequence[Document]) -> None:
         """Make these the documents that are searched. They are embedded only if they or the embedder changed."""
-        ...
+        wanted = tuple(documents)
+        async with self._indexing:
+            if self._index and self._index.documents == wanted:
+                return
+            stored = await asyncio.to_thread(self._store.find, wanted, self._origin(wanted))
+            self._index = stored or await self._build(wanted)
 
     async def search(self, query: str, top_k: int) -> tuple[Hit, ...]:
         """The closest ids, best first; none for a query without a word."""
-        ...
+        if top_k < 1 or not query.strip():
+            return ()
+        async with self._indexing:
+            if not self._index or not self._index.documents:
+                return ()
+            (vector,) = await self._embedder.embed([query], "query")
+            if not await asyncio.to_thread(self._index.takes, len(vector)):
+                self._index = await self._build(self._index.documents)
+            hits = await asyncio.to_thread(self._index.hits, vector, top_k)
+        return best(hits, top_k)
+
+    async def _build(self, documents: tuple[Document, ...]) -> Index:
+        vectors = await self._embedder.embed([document.text for document in documents], "document")
+        return await asyncio.to_thread(self._store.fill, documents, vectors, self._origin(documents))
+
+    def _origin(self, documents: tuple[Document, ...]) -> Origin:
+        return Origin(self._embedder.name, content_hash(documents))
 
 
 def content_hash(documents: Sequence[Document]) -> str:
@@ -42,10 +102,6 @@ def content_hash(documents: Sequence[Document]) -> str:
             data = part.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()
-
-
-async def embed_documents(embedder: Embedder, documents: Sequence[Document]) -> Vectors:
-    return await embedder.embed([document.text for document in documents], "document")
 
 
 def best(hits: Iterable[Hit], top_k: int) -> tuple[Hit, ...]:
