@@ -53,6 +53,17 @@ class ScoreChart:
 ChartData: TypeAlias = LineChart | ScoreChart
 
 
+def signed(points: float) -> str:
+    """`+0.3`, `−1.2`, `0.0`"""
+    rounded = round(points, 1)
+    return f"{rounded:+.1f}".replace("-", "−") if rounded else "0.0"
+
+
+def moved(before: float, after: float) -> str:
+    """The difference between two scores as they are shown, so that the reader's sum agrees."""
+    return signed(round(after, 1) - round(before, 1))
+
+
 def scores_by_round(turns: Sequence[Turn], kind: str, fields: Mapping[str, str]) -> Iterator[LineChart]:
     """Scores of turns of a kind, each field under its name.
 

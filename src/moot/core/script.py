@@ -28,7 +28,8 @@ T = TypeVar("T")
 O_co = TypeVar("O_co", bound=Outcome, covariant=True)
 
 
-Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], O_co]
+Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], T]
+"""A script, or a part of one that comes to something."""
 
 
 class Concluded(Exception):
@@ -73,7 +74,7 @@ class Debate(Generic[S]):
         timeout: float | None = None,
         max_tokens: int | None = None,
         **variables: object,
-    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
+    ) -> Script[Turn]:
         step = Step(
             seat,
             kind,
@@ -88,14 +89,12 @@ class Debate(Generic[S]):
         (turn,) = yield from self.ask_all([step])
         return turn
 
-    def ask_person(
-        self, kind: str, question: Question, round: int | None = None
-    ) -> Generator[tuple[Step, ...], tuple[Turn, ...], HumanReply]:
+    def ask_person(self, kind: str, question: Question, round: int | None = None) -> Script[HumanReply]:
         """Ask the person in the `human` seat; the debate waits, holding nothing, until there is an answer."""
         (turn,) = yield from self.ask_all([Step("human", kind, round, question=question)])
         return HumanReply((turn.data or {}).get("action", question.actions[0]), turn.content, turn.position)  # type: ignore[arg-type]
 
-    def ask_all(self, steps: Sequence[Step]) -> Generator[tuple[Step, ...], tuple[Turn, ...], tuple[Turn, ...]]:
+    def ask_all(self, steps: Sequence[Step]) -> Script[tuple[Turn, ...]]:
         """Several steps that play in parallel, none seeing another's turn."""
         return (yield tuple(self._capped(step) for step in steps)) if steps else ()
 

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from moot.core import events
 from moot.core.debate import Record, Status
-from moot.core.events import (
-    DebateFailed,
-    DebateFinished,
-    DebateStopped,
-    E,
-    Event,
-    Terminal,
-    Waiting,
-    ended,
-    waiting_for,
-)
 from moot.core.format import AnyFormat
 from moot.core.replay import next_steps, turn_events
 from moot.core.stored import StoredDebate
@@ -23,47 +13,49 @@ from moot.core.trace import trace
 from moot.errors import MootError, ScriptChanged
 
 
-def events_of(stored: StoredDebate, format: AnyFormat) -> list[Event]:
+def events_of(stored: StoredDebate, format: AnyFormat) -> list[events.Event]:
     """The stored turns, and how the debate has ended or what it asks."""
     last = ending(stored, format)
     return [*turn_events(stored.record, stored.turns, format), *([last] if last else [])]
 
 
-def ending(stored: StoredDebate, format: AnyFormat) -> Terminal | None:
+def ending(stored: StoredDebate, format: AnyFormat) -> events.Terminal | None:
     record = stored.record
     match record.status:
         case Status.FINISHED:
             whole = trace(record, stored.turns, stored.rating)
             outcome = record.outcome or {}
-            return _ended(record, DebateFinished(stop_reason=record.stop_reason or "", outcome=outcome, trace=whole))
+            return _ended(
+                record, events.DebateFinished(stop_reason=record.stop_reason or "", outcome=outcome, trace=whole)
+            )
         case Status.STOPPED:
             return stopped(record)
         case Status.FAILED:
             failure = next((each for each in reversed(stored.failures) if each.run == record.run), None)
             code, round = (failure.code, failure.round) if failure else (MootError.code, None)
-            return _ended(record, DebateFailed(code=code, error=record.error or "", round=round))
+            return _ended(record, events.DebateFailed(code=code, error=record.error or "", round=round))
         case Status.WAITING:
             return waiting(stored, format)
         case _:
             return None
 
 
-def stopped(record: Record) -> DebateStopped:
+def stopped(record: Record) -> events.DebateStopped:
     """What is told of a debate that has stopped, be it while nothing ran."""
-    return _ended(record, DebateStopped(stop_reason=record.stop_reason or "stopped"))
+    return _ended(record, events.DebateStopped(stop_reason=record.stop_reason or "stopped"))
 
 
-def waiting(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
+def waiting(stored: StoredDebate, format: AnyFormat) -> events.Waiting | None:
     """The question a debate waits with."""
     record, turns = stored.record, stored.turns
     step = next((step for step in next_steps(record, turns, format) if step.question), None)
     if step is None:
         return None
     at = turns[-1].finished_at if turns else record.created_at
-    return ended(waiting_for(step, len(turns)), record.run, record.id, at)
+    return events.ended(events.waiting_for(step, len(turns)), record.run, record.id, at)
 
 
-def open_question(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
+def open_question(stored: StoredDebate, format: AnyFormat) -> events.Waiting | None:
     """What a debate asks a person next, also after it was stopped for want of an answer."""
     if stored.record.status not in (Status.WAITING, Status.STOPPED):
         return None
@@ -73,5 +65,5 @@ def open_question(stored: StoredDebate, format: AnyFormat) -> Waiting | None:
         return None
 
 
-def _ended(record: Record, event: E) -> E:
-    return ended(event, record.run, record.id, record.finished_at or 0.0)
+def _ended(record: Record, event: events.E) -> events.E:
+    return events.ended(event, record.run, record.id, record.finished_at or 0.0)

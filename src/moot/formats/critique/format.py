@@ -5,13 +5,13 @@ The skeptic's issues are numbered and followed by code (see `issues`), which alo
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import Field, model_validator
 
 from moot.core.charts import ChartData, scores_by_round
-from moot.core.debate import Seat, Settings, Step, Turn
+from moot.core.debate import Seat, Settings, Turn
 from moot.core.format import Format
 from moot.core.script import Debate, Script
 from moot.formats.critique.answers import Critique
@@ -75,9 +75,7 @@ def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
     return final_answer(debate, answer, templates)
 
 
-def _retrieved(
-    debate: Debate[CritiqueSettings],
-) -> Generator[tuple[Step, ...], tuple[Turn, ...], tuple[Template, ...]]:
+def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[Template, ...]]:
     s = debate.settings
     if not s.rag_top_k:
         return ()

@@ -143,15 +143,7 @@ def _settled(issue: Issue, critique: Critique, again: Raised | None, round: int)
 def _numbered(new: Iterable[Raised], known: int, proposal: str, round: int) -> Iterator[Issue]:
     for number, raised in enumerate(new, known + 1):
         quoted = contains(raised.passage, proposal)
-        yield Issue(
-            number=number,
-            severity=raised.severity,
-            text=raised.text,
-            passage=raised.passage,
-            quoted=quoted,
-            raised=round,
-            upheld=round,
-        )
+        yield Issue(number=number, **raised.model_dump(), quoted=quoted, raised=round, upheld=round)
 
 
 def _answers(found: dict[int, str], issue: Issue) -> bool:

@@ -7,23 +7,19 @@ from contextlib import suppress
 
 from pydantic import ValidationError
 
+from moot.core.charts import moved
 from moot.core.debate import Bar, Cell, Record, Rows, Status
-from moot.formats.evaluation.scorecard import Scorecard, moved
+from moot.formats.evaluation.scorecard import Scorecard
 from moot.formats.evaluation.settings import OVERALL
 
 
 def compare(before: Scorecard, after: Scorecard) -> Rows:
     """How the final scores of an idea moved from one evaluation to another."""
     then, now = _finals(before), _finals(after)
+    names = sorted({**now, **then}, key=lambda name: name == OVERALL)  # it comes last
     return (
         ("", "last time", "now", "difference"),
-        *((name, _cell(then, name), _cell(now, name), _moved(then, now, name)) for name in {**now, **then}),
-        (
-            OVERALL,
-            Bar(before.overall_after),
-            Bar(after.overall_after),
-            moved(before.overall_after, after.overall_after),
-        ),
+        *((name, _cell(then, name), _cell(now, name), _moved(then, now, name)) for name in names),
     )
 
 
@@ -57,7 +53,7 @@ def last_of(records: Iterable[Record], idea_key: str) -> Scorecard | None:
 
 
 def _finals(card: Scorecard) -> dict[str, float]:
-    return {one.category: one.after for one in card.categories}
+    return {name: after for name, _, after in card.rows()}
 
 
 def _cell(scores: dict[str, float], name: str) -> Cell:

@@ -5,11 +5,11 @@ Topics are independent: several are argued at a time, and nobody reads another t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from moot.core.charts import ChartData, Score, ScoreChart, scores_by_round
+from moot.core.charts import ChartData, Score, ScoreChart, scores_by_round, signed
 from moot.core.debate import NO_USAGE, Step, Turn
 from moot.core.format import Files, Format
 from moot.core.script import Debate, Script
@@ -19,9 +19,9 @@ from moot.formats.evaluation.comparison import compare, last_of, ranking
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
 from moot.formats.evaluation.ideas import read, write_report
 from moot.formats.evaluation.points import points
-from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, signed
+from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict
 from moot.formats.evaluation.scores import adjust, change, overall
-from moot.formats.evaluation.settings import OVERALL, SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
+from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.quotes import contains
 
@@ -32,7 +32,6 @@ OPENING = tuple((seat, "argument") for seat in SIDES)
 EXCHANGE = tuple((seat, "answer") for seat in SIDES)
 
 Evaluating = Debate[EvaluationSettings]
-Asking = Generator[tuple[Step, ...], tuple[Turn, ...], None]
 
 
 @dataclass(slots=True)
@@ -136,7 +135,7 @@ def _concerning(topic: Topic, topics: Sequence[Topic], challenges: Sequence[Chal
     return [challenge for challenge in challenges if challenge.category not in others]
 
 
-def _hear(debate: Evaluating, waiting: Sequence[TopicDebate]) -> Asking:
+def _hear(debate: Evaluating, waiting: Sequence[TopicDebate]) -> Script[None]:
     """Argue and judge the topics, as many at a time as the settings and the output left allow."""
     while waiting and not debate.stop_reason:
         size = _affordable(debate, len(waiting))
@@ -152,7 +151,7 @@ def _hear(debate: Evaluating, waiting: Sequence[TopicDebate]) -> Asking:
             hearing.verdict = turn
 
 
-def _argue(debate: Evaluating, group: Sequence[TopicDebate]) -> Asking:
+def _argue(debate: Evaluating, group: Sequence[TopicDebate]) -> Script[None]:
     waves = (*OPENING, *EXCHANGE * debate.settings.exchanges)
     for at, (seat, kind) in enumerate(waves):
         if _costs_too_much(debate, len(group)):
@@ -316,11 +315,7 @@ def notes(debate: Evaluating, turn: Turn) -> tuple[str, ...]:
 def charts(debate: Evaluating, card: Scorecard) -> Iterator[ChartData]:
     """Without topics nothing came between before and after."""
     title = "Scores before and after" if card.topics else "Scores"
-    given = [(one.category, one.before, one.after) for one in card.categories]
-    *scores, whole = (
-        Score(name, before if card.topics else None, after)
-        for name, before, after in (*given, (OVERALL, card.overall_before, card.overall_after))
-    )
+    *scores, whole = (Score(name, before if card.topics else None, after) for name, before, after in card.rows())
     yield ScoreChart(title, scores, whole)
     yield from scores_by_round(debate.transcript, "verdict", {f"score_{side}": TITLES[side] for side in SIDES})
 

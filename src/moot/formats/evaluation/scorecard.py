@@ -8,6 +8,7 @@ from textwrap import shorten
 
 from pydantic import BaseModel, Field, computed_field
 
+from moot.core.charts import moved, signed
 from moot.core.debate import Bar, Outcome, Record, Rows, Turn
 from moot.core.trace import iso
 from moot.formats.evaluation.answers import Argument, arguments
@@ -19,7 +20,6 @@ from moot.text.markdown import MAX_TITLE, contained, in_line, table_of
 TITLES = {seat.name: seat.title for seat in SEATS}
 MAX_HEADING = 3
 FOUND = {"verified": "✓ in the idea", "near": "≈ not word for word in the idea", "missing": "✗ not in the idea"}
-MINUS = "−"
 
 
 class Quotes(BaseModel):
@@ -107,46 +107,34 @@ class Scorecard(Outcome):
         moves = ", ".join(f"{one.category} {moved(one.before, one.after)}" for one in self.categories)
         return f"{self.overall_before:.1f} → {self.overall_after:.1f} overall; {moves}"
 
+    def rows(self) -> list[tuple[str, float, float]]:
+        """Each category and all of them together, before and after."""
+        categories = [(one.category, one.before, one.after) for one in self.categories]
+        return [*categories, (OVERALL, self.overall_before, self.overall_after)]
+
     def table(self) -> Rows:
-        rows = [(one.category, one.before, one.after) for one in self.categories]
-        rows.append((OVERALL, self.overall_before, self.overall_after))
         if not self.topics:
-            return (("", "score"), *((name, Bar(after)) for name, _, after in rows))
+            return (("", "score"), *((name, Bar(after)) for name, _, after in self.rows()))
         return (
             ("", "before", "after", "difference"),
-            *((name, Bar(before), Bar(after), moved(before, after)) for name, before, after in rows),
+            *((name, Bar(before), Bar(after), moved(before, after)) for name, before, after in self.rows()),
         )
 
     def document(self, record: Record, turns: Sequence[Turn]) -> str:
-        return _document(self, record, turns)
-
-
-def signed(points: float) -> str:
-    """`+0.3`, `−1.2`, `0.0`"""
-    rounded = round(points, 1)
-    return f"{rounded:+.1f}".replace("-", MINUS) if rounded else "0.0"
-
-
-def moved(before: float, after: float) -> str:
-    """The difference between two scores as they are shown, so that the reader's sum agrees."""
-    return signed(round(after, 1) - round(before, 1))
+        settings = EvaluationSettings.model_validate(record.settings)
+        idea = settings.quotable(record.topic)
+        parts = [
+            *_head(self, record),
+            *_scores(self),
+            *(part for topic in self.topics for part in _topic(topic, settings.topics[topic.number - 1], turns, idea)),
+            *_section("Not judged", _list(map(in_line, self.not_judged))),
+            *_section("What to keep in mind", _list(map(in_line, self.caveats))),
+            *_transcript(settings, turns),
+        ]
+        return "\n\n".join(parts) + "\n"
 
 
 # The scorecard as a document: what models and people wrote stays in its place
-
-
-def _document(card: Scorecard, record: Record, turns: Sequence[Turn]) -> str:
-    settings = EvaluationSettings.model_validate(record.settings)
-    idea = settings.quotable(record.topic)
-    parts = [
-        *_head(card, record),
-        *_scores(card),
-        *(part for topic in card.topics for part in _topic(topic, settings.topics[topic.number - 1], turns, idea)),
-        *_section("Not judged", _list(map(in_line, card.not_judged))),
-        *_section("What to keep in mind", _list(map(in_line, card.caveats))),
-        *_transcript(settings, turns),
-    ]
-    return "\n\n".join(parts) + "\n"
 
 
 def _head(card: Scorecard, record: Record) -> Iterator[str]:

@@ -6,9 +6,9 @@ between the rounds. What counts as agreement, repetition or a true quote is deci
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
@@ -26,8 +26,6 @@ from moot.formats.panel.points import points
 from moot.text.plain import shortened
 from moot.trust.novelty import REPEATS, STALE
 from moot.trust.quotes import Source, tags
-
-Steps: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], None]
 
 WHOLE_SOURCES = 6000
 """Characters; longer sources are cut into passages, and each debater gets those that matter to it in each round."""
@@ -118,7 +116,7 @@ def script(debate: Debate[PanelSettings]) -> Script[Decision]:
     return (yield from _closing(debate, casting))
 
 
-def _analysis(debate: Debate[PanelSettings]) -> Generator[tuple[Step, ...], tuple[Turn, ...], Casting]:
+def _analysis(debate: Debate[PanelSettings]) -> Script[Casting]:
     s = debate.settings
     known = catalogs.catalog(s.custom_perspectives)
     answer = analysis_of(tuple(perspective.name for perspective in known))
@@ -142,7 +140,7 @@ def _analysis(debate: Debate[PanelSettings]) -> Generator[tuple[Step, ...], tupl
     return casting
 
 
-def _round(debate: Debate[PanelSettings], casting: Casting, round: int) -> Steps:
+def _round(debate: Debate[PanelSettings], casting: Casting, round: int) -> Script[None]:
     """Question or summary, openings side by side, rebuttals one after the other, evaluation."""
     clarification = _clarification(debate, round - 1)
     yield from _moderate(debate, casting, "summary", round, clarification=clarification, facts=_told(debate, round - 1))
@@ -192,26 +190,22 @@ def _moderate(
     kind: str,
     round: int | None,
     answer: type[Evaluation | Synthesis] | None = None,
-    **variables: object,
-) -> Generator[tuple[Step, ...], tuple[Turn, ...], Turn]:
-    shown = {**_known(debate, casting), **variables}
-    step = Step(
+    **variables: Any,
+) -> Script[Turn]:
+    return debate.ask(
         "moderator",
         kind,
         round,
         answer=answer,
         aliases=names(debate, casting),
-        variables=shown,
         max_tokens=CAPS[kind],
         visible=heard(debate),
+        **_known(debate, casting),
+        **variables,
     )
-    (turn,) = yield from debate.ask_all([step])
-    return turn
 
 
-def _passages(
-    debate: Debate[PanelSettings], casting: Casting, round: int
-) -> Generator[tuple[Step, ...], tuple[Turn, ...], Mapping[str, Any]]:
+def _passages(debate: Debate[PanelSettings], casting: Casting, round: int) -> Script[Mapping[str, Any]]:
     """What the library finds for each debater in sources that are too long to be read by everyone as a whole."""
     if _sources_are_short(debate.settings):
         return {}
@@ -226,7 +220,7 @@ def _passages(
     return found if isinstance(found, dict) else {}
 
 
-def _checkpoint(debate: Debate[PanelSettings], round: int) -> Steps:
+def _checkpoint(debate: Debate[PanelSettings], round: int) -> Script[None]:
     evaluation = [turn for turn in debate.in_round(round) if turn.kind == "evaluation"][-1]
     facts_line = _told(debate, round)
     text = "\n".join([evaluation.content, *facts_line])
@@ -236,9 +230,7 @@ def _checkpoint(debate: Debate[PanelSettings], round: int) -> Steps:
         debate.end_rounds("concluded")
 
 
-def _closing(
-    debate: Debate[PanelSettings], casting: Casting
-) -> Generator[tuple[Step, ...], tuple[Turn, ...], Decision]:
+def _closing(debate: Debate[PanelSettings], casting: Casting) -> Script[Decision]:
     """The synthesis, and its approval; guidance leads to a revision."""
     revisions = 0
     while True:
@@ -267,7 +259,7 @@ def _closing(
         revisions += 1
 
 
-def _known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, object]:
+def _known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, Any]:
     """What everybody on the panel knows from its beginning: who is on it, and what binds the decision."""
     return debate.once("known", lambda: _all_known(debate, casting))
 

@@ -79,8 +79,10 @@ def opposed(a: Perspective, b: Perspective) -> bool:
 def fault(chosen: Sequence[Perspective]) -> str | None:
     """Why these cannot debate with each other, and what to do; None if they can."""
     if not MIN_PERSPECTIVES <= len(chosen) <= MAX_PERSPECTIVES:
+        missing = MIN_PERSPECTIVES - len(chosen)
+        change = f"{missing} more" if missing > 0 else f"{len(chosen) - MAX_PERSPECTIVES} fewer"
         allowed = f"{MIN_PERSPECTIVES} to {MAX_PERSPECTIVES}"
-        return f"a panel takes {allowed} perspectives, not {len(chosen)}; choose {_more_or_fewer(chosen)}"
+        return f"a panel takes {allowed} perspectives, not {len(chosen)}; choose {change}"
     keys = [_key(perspective.name) for perspective in chosen]
     for at, perspective in enumerate(chosen):
         if keys[at] in keys[:at]:
@@ -130,14 +132,6 @@ def _number(number: int | None, topic: str, kept: Sequence[Perspective]) -> int:
         raise InvalidInput(f"a panel takes {MIN_PERSPECTIVES} to {MAX_PERSPECTIVES} perspectives, not {number}")
     binary = len(BINARY.findall(topic)) == 1 and not LISTED.search(topic)
     return number or min(MAX_PERSPECTIVES, max(len(kept), MIN_PERSPECTIVES if binary else USUAL))
-
-
-def _more_or_fewer(chosen: Sequence[Perspective]) -> str:
-    return (
-        f"{MIN_PERSPECTIVES - len(chosen)} more"
-        if len(chosen) < MIN_PERSPECTIVES
-        else f"{len(chosen) - MAX_PERSPECTIVES} fewer"
-    )
 
 
 def _key(name: str) -> str:

@@ -6,20 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from moot.core.charts import Series, Threshold
-from moot.web.charts.drawing import (
-    WIDTH,
-    Chart,
-    Points,
-    Scale,
-    chart,
-    line,
-    path,
-    point,
-    series_class,
-    ticks,
-    width_of,
-    words,
-)
+from moot.web.charts import drawing as draw
+from moot.web.charts.drawing import WIDTH, Chart, Scale
 
 LEFT, TOP, KEY = 42.0, 10.0, 20.0
 MIN_HEIGHT = 130.0
@@ -70,12 +58,12 @@ def lines(
     marks += _names(frame, axis, shown)
     description = "; ".join(_course(series, axis) for series in shown)
     header = ("round", *(series.name for series in shown))
-    return chart(name, title, description, frame.y.start + 24, marks, header, _rows(frame, axis, shown))
+    return draw.chart(name, title, description, frame.y.start + 24, marks, header, _rows(frame, axis, shown))
 
 
 def _frame(shown: Sequence[Series], axis: Axis, top: float) -> Frame:
     rounds = tuple(sorted({round for series in shown for round in series.values}))
-    names = min(WIDEST_NAME, max(width_of(_ending(series, axis)) for series in shown))
+    names = min(WIDEST_NAME, max(draw.width_of(_ending(series, axis)) for series in shown))
     bottom = top + max(MIN_HEIGHT, LABEL * len(shown))
     right = WIDTH - names - 22
     ends = (LEFT + 6, right) if len(rounds) > 1 else ((LEFT + right) / 2,) * 2
@@ -83,31 +71,31 @@ def _frame(shown: Sequence[Series], axis: Axis, top: float) -> Frame:
 
 
 def _grid(frame: Frame, axis: Axis) -> Iterator[str]:
-    for value in ticks(axis.high):
+    for value in draw.ticks(axis.high):
         y = frame.y.at(value)
-        yield line("grid", LEFT, y, frame.right, y)
-        yield words("tick", axis.told(value), LEFT - 6, y + 4, "end")
-    yield words("tick", "round", LEFT - 6, frame.y.start + 19, "end")
+        yield draw.line("grid", LEFT, y, frame.right, y)
+        yield draw.words("tick", axis.told(value), LEFT - 6, y + 4, "end")
+    yield draw.words("tick", "round", LEFT - 6, frame.y.start + 19, "end")
     every = -(-len(frame.rounds) // MAX_TICKS)
     for at, round in list(enumerate(frame.rounds))[::every]:
-        yield words("tick", str(round), frame.x.at(at), frame.y.start + 19, "middle")
+        yield draw.words("tick", str(round), frame.x.at(at), frame.y.start + 19, "middle")
 
 
 def _threshold(frame: Frame, threshold: Threshold) -> Iterator[str]:
     y = frame.y.at(threshold.value)
-    yield line("threshold", LEFT, y, frame.right, y)
-    yield line("threshold", LEFT, 8, LEFT + 24, 8)
-    yield words("key", threshold.text, LEFT + 30, 12)
+    yield draw.line("threshold", LEFT, y, frame.right, y)
+    yield draw.line("threshold", LEFT, 8, LEFT + 24, 8)
+    yield draw.words("key", threshold.text, LEFT + 30, 12)
 
 
 def _series(frame: Frame, axis: Axis, number: int, series: Series) -> Iterator[str]:
-    yield path(f"line {series_class(number)}", _stretches(frame, series))
+    yield draw.path(f"line {draw.series_class(number)}", _stretches(frame, series))
     for round in sorted(series.values):
         tip = f"{series.name}, round {round}: {axis.told(series.values[round])}"
-        yield point(number, *frame.place(series, round), frame.size, tip)
+        yield draw.point(number, *frame.place(series, round), frame.size, tip)
 
 
-def _stretches(frame: Frame, series: Series) -> Iterator[Points]:
+def _stretches(frame: Frame, series: Series) -> Iterator[draw.Points]:
     """The line is broken where a round has no value."""
     stretch: list[tuple[float, float]] = []
     for round in frame.rounds:
@@ -122,10 +110,10 @@ def _stretches(frame: Frame, series: Series) -> Iterator[Points]:
 
 def _names(frame: Frame, axis: Axis, shown: Sequence[Series]) -> Iterator[str]:
     ends = [frame.place(series, max(series.values))[1] for series in shown]
-    x = WIDTH - min(WIDEST_NAME, max(width_of(_ending(series, axis)) for series in shown))
+    x = WIDTH - min(WIDEST_NAME, max(draw.width_of(_ending(series, axis)) for series in shown))
     for number, (series, y) in enumerate(zip(shown, _apart(ends, frame.y), strict=True)):
-        yield point(number, x - 8, y)
-        yield words("row-name", _ending(series, axis), x, y + 4, room=WIDEST_NAME)
+        yield draw.point(number, x - 8, y)
+        yield draw.words("row-name", _ending(series, axis), x, y + 4, room=WIDEST_NAME)
 
 
 def _apart(wanted: Sequence[float], scale: Scale) -> list[float]:

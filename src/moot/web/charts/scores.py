@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from moot.core.charts import HIGHEST, Score
+from moot.core.charts import HIGHEST, Score, moved
 from moot.web.charts.drawing import LETTER, WIDTH, Chart, Scale, chart, circle, line, ticks, words
 
 ROW = 34.0
 KEY = 24.0
 SCALE = Scale(0, HIGHEST, 8, WIDTH - 8)
-MINUS = "−"
 
 
 def scores(name: str, title: str, given: Sequence[Score], overall: Score) -> Chart:
@@ -53,16 +52,10 @@ def _row(score: Score, top: float, weight: str = "") -> Iterator[str]:
 def _told(score: Score) -> str:
     if score.before is None:
         return f"{score.after:.1f}"
-    return f"{score.before:.1f} → {score.after:.1f} ({_moved(score.before, score.after)})"
+    return f"{score.before:.1f} → {score.after:.1f} ({moved(score.before, score.after)})"
 
 
 def _cells(score: Score) -> tuple[str, ...]:
     if score.before is None:
         return (score.name, f"{score.after:.1f}")
-    return (score.name, f"{score.before:.1f}", f"{score.after:.1f}", _moved(score.before, score.after))
-
-
-def _moved(before: float, after: float) -> str:
-    """The difference of the scores as they are shown, so that the reader's sum agrees."""
-    points = round(round(after, 1) - round(before, 1), 1)
-    return f"{points:+.1f}".replace("-", MINUS) if points else "0.0"
+    return (score.name, f"{score.before:.1f}", f"{score.after:.1f}", moved(score.before, score.after))

@@ -76,7 +76,8 @@ def timeline(name: str, title: str, turns: Sequence[Turn], titles: Mapping[str, 
         return None
     ordered = sorted(turns, key=lambda turn: (turn.started_at, turn.position))
     clock = Clock(ordered[0].started_at, max(map(_end, ordered)), _pauses(ordered))
-    lanes = [_lane(seat, ordered) for seat in dict.fromkeys(turn.seat for turn in sorted(turns, key=_position))]
+    seats = dict.fromkeys(turn.seat for turn in sorted(turns, key=lambda turn: turn.position))
+    lanes = [_lane(seat, ordered) for seat in seats]
     bottom = clock.top + sum(lane.height for lane in lanes)
     marks = [*_grid(clock, bottom), *_cuts(clock, bottom), *_lanes(clock, lanes, titles)]
     together = f"{len(turns)} turns" if len(turns) > 1 else "1 turn"
@@ -88,10 +89,6 @@ def timeline(name: str, title: str, turns: Sequence[Turn], titles: Mapping[str, 
 
 def called(seat: str, titles: Mapping[str, str]) -> str:
     return titles.get(seat, seat.capitalize())
-
-
-def _position(turn: Turn) -> int:
-    return turn.position
 
 
 def _end(turn: Turn) -> float:

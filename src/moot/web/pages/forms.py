@@ -14,20 +14,8 @@ from pydantic import JsonValue, ValidationError
 from moot.core.debate import JsonObject, Limits, Settings
 from moot.core.format import AnyFormat, Choice, Choices
 from moot.errors import InvalidInput
-from moot.web.pages.form_values import (
-    Posted,
-    Schema,
-    Widget,
-    alternatives,
-    as_posted,
-    last,
-    read,
-    row_numbers,
-    rows_of,
-    schemas,
-    under,
-    widget_of,
-)
+from moot.web.pages import form_values
+from moot.web.pages.form_values import Posted, Schema, Widget
 
 Group: TypeAlias = Literal["first", "limits", "models", "more"]
 
@@ -90,7 +78,7 @@ def form(
     shown = defaults(format, configured)
     made = (
         _made(format, name, schema, shown.get(name), posted, choices.get(name, ()), (faults or {}).get(name, ""))
-        for name, schema in schemas(format).items()
+        for name, schema in form_values.schemas(format).items()
         if name not in format.hidden
     )
     return Form(format, tuple(made), faults or {})
@@ -101,16 +89,16 @@ def settings(format: AnyFormat, configured: Mapping[str, JsonValue], posted: Pos
     shown = defaults(format, configured)
     chosen: JsonObject = {}
     faults: dict[str, str] = {}
-    for name, schema in schemas(format).items():
-        full, widget = f"{format.name}.{name}", widget_of(name, schema)
-        if name in format.hidden or not any(under(key, full) for key in posted):
+    for name, schema in form_values.schemas(format).items():
+        full, widget = f"{format.name}.{name}", form_values.widget_of(name, schema)
+        if name in format.hidden or not any(form_values.under(key, full) for key in posted):
             continue
         try:
-            value = read(widget, full, schema, posted)
+            value = form_values.read(widget, full, schema, posted)
         except InvalidInput as error:
             faults[name] = str(error)
             continue
-        if value != read(widget, full, schema, as_posted(full, name, schema, shown.get(name))):
+        if value != form_values.read(widget, full, schema, form_values.as_posted(full, name, schema, shown.get(name))):
             chosen[name] = value
     _check(format, {**configured, **chosen}, faults)
     return chosen
@@ -187,30 +175,34 @@ def _made(
     choices: Sequence[Choice],
     fault: str,
 ) -> FormField:
-    full, widget = f"{format.name}.{name}", widget_of(name, schema)
-    given = posted if any(under(key, full) for key in posted) else as_posted(full, name, schema, shown)
+    full, widget = f"{format.name}.{name}", form_values.widget_of(name, schema)
+    given = (
+        posted
+        if any(form_values.under(key, full) for key in posted)
+        else form_values.as_posted(full, name, schema, shown)
+    )
     return FormField(
         full,
         label(name, schema),
         widget,
         _group(format, name),
         _sentence(schema.get("description", "")),
-        last(given, full),
+        form_values.last(given, full),
         fault,
         _options(schema, choices, widget),
         tuple(given.get(f"{full}.pick", ())),
         tuple(_seat_fields(format, full, given)) if widget == "seats" else (),
-        tuple(_row_fields(full, rows_of(schema), given)) if widget in ("rows", "number_or_list") else (),
+        tuple(_row_fields(full, form_values.rows_of(schema), given)) if widget in ("rows", "number_or_list") else (),
     )
 
 
 def _options(schema: Schema, choices: Sequence[Choice], widget: Widget) -> tuple[Option, ...]:
     if widget == "number_or_list":
-        number = alternatives(schema)[0]
+        number = form_values.alternatives(schema)[0]
         counts = range(number.get("minimum", 1), number.get("maximum", 4) + 1)
         picks = (Option(choice.name, choice.name, choice.hint) for choice in choices)
         return (*(Option(str(count), str(count)) for count in counts), *picks)
-    values = next((each["enum"] for each in alternatives(schema) if "enum" in each), ())
+    values = next((each["enum"] for each in form_values.alternatives(schema) if "enum" in each), ())
     return tuple(Option(str(value), str(value).replace("_", " ")) for value in values)
 
 
@@ -218,18 +210,18 @@ def _seat_fields(format: AnyFormat, full: str, given: Posted) -> Iterator[FormFi
     for seat in format.seats:
         if seat.player == "model":
             name = f"{full}.{seat.name}"
-            yield FormField(name, seat.title, "line", value=last(given, name))
+            yield FormField(name, seat.title, "line", value=form_values.last(given, name))
 
 
 def _row_fields(full: str, parts: Mapping[str, Schema], given: Posted) -> Iterator[tuple[FormField, ...]]:
     """The rows that were filled, and an empty one."""
-    numbers = row_numbers(full, parts, given)
+    numbers = form_values.row_numbers(full, parts, given)
     for number in [*numbers, max(numbers, default=-1) + 1]:
         yield tuple(_part(f"{full}.{number}.{name}", name, schema, given) for name, schema in parts.items())
 
 
 def _part(full: str, name: str, schema: Schema, given: Posted) -> FormField:
     usual = "" if schema.get("default") is None else str(schema["default"])
-    widget = widget_of(name, schema)
+    widget = form_values.widget_of(name, schema)
     options = _options(schema, (), widget)
-    return FormField(full, label(name, schema), widget, value=last(given, full, usual), options=options)
+    return FormField(full, label(name, schema), widget, value=form_values.last(given, full, usual), options=options)

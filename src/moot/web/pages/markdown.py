@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-import nh3
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
-from mdit_py_plugins.footnote import footnote_plugin
 
-from moot.export.html import ATTRIBUTES, SCHEMES, TAGS
+from moot.export.html import ATTRIBUTES, SCHEMES, cleaned, reader_of
 from moot.text.markdown import split_front_matter
 from moot.text.plain import printable
 
@@ -40,7 +37,7 @@ class Document(NamedTuple):
 @lru_cache(maxsize=2048)
 def speech(text: str) -> Markup:
     """A turn, whose headings are no headings of the page, and which cannot be linked into."""
-    reader = _reader()
+    reader = reader_of(footnotes=False)
     tokens = _headed(reader.parse(printable(text)))
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -54,7 +51,7 @@ def document(text: str, lead: str = "") -> Document:
 
     A footnote that names a turn becomes a link to that turn of the page.
     """
-    reader = _reader(footnotes=True)
+    reader = reader_of(footnotes=True)
     env: dict[str, Any] = {}
     tokens = reader.parse(split_front_matter(printable(text))[1], env)
     tokens = _headed(list(_own_words(_without_footnotes(tokens), lead)))
@@ -65,24 +62,10 @@ def document(text: str, lead: str = "") -> Document:
     return Document(_cleaned(reader.renderer.render(tokens, reader.options, env)), contents)
 
 
-@cache
-def _reader(*, footnotes: bool = False) -> MarkdownIt:
-    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-    return reader.use(footnote_plugin) if footnotes else reader
-
-
 def _cleaned(html: str) -> Markup:
-    attributes = {**ATTRIBUTES, "li": set(), "p": set()}
-    clean = nh3.clean(
-        str(html),
-        tags=TAGS,
-        attributes=attributes,
-        attribute_filter=_no_page_of_ours,
-        allowed_classes=_CLASSES,
-        url_schemes=SCHEMES,
-        link_rel="noopener noreferrer nofollow",
-    )
-    return Markup(clean)  # noqa: S704 - nh3 let nothing through but the tags above
+    attributes = {**ATTRIBUTES, "li": set[str](), "p": set[str]()}
+    clean = cleaned(html, attributes, attribute_filter=_no_page_of_ours, allowed_classes=_CLASSES)
+    return Markup(clean)  # noqa: S704 - nothing is left but tags that are allowed
 
 
 def _no_page_of_ours(tag: str, name: str, value: str) -> str | None:
