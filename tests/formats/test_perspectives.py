@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from moot.errors import InvalidInput
-from moot.formats.panel.perspectives import Perspective, by_keywords, catalog, completed, fault, find, opposed
+from moot.formats.panel.perspectives import Perspective, by_keywords, catalog, fault, find, opposed
 
 CACHING = "Should we use Redis or PostgreSQL for caching?"
 BUILT_IN = catalog(())
@@ -275,10 +275,10 @@ def test_a_catalog_in_which_all_agree_cannot_hold_a_panel() -> None:
 
 
 def test_the_given_ones_stay_and_the_rest_is_what_the_topic_calls_for() -> None:
-    assert completed([SECURITY], CACHING, BUILT_IN, 3) == (SECURITY, PERFORMANCE, OPERATIONS)
-    assert completed([SECURITY], CACHING, BUILT_IN, None) == (SECURITY, EXPERIENCE)
-    assert completed([COMPLIANCE, SECURITY], CACHING, BUILT_IN, 3) == (COMPLIANCE, SECURITY, SIMPLICITY)
-    assert completed([SECURITY, FLEXIBILITY, OPERATIONS], CACHING, BUILT_IN, None) == (
+    assert by_keywords(CACHING, BUILT_IN, 3, [SECURITY]) == (SECURITY, PERFORMANCE, OPERATIONS)
+    assert by_keywords(CACHING, BUILT_IN, None, [SECURITY]) == (SECURITY, EXPERIENCE)
+    assert by_keywords(CACHING, BUILT_IN, 3, [COMPLIANCE, SECURITY]) == (COMPLIANCE, SECURITY, SIMPLICITY)
+    assert by_keywords(CACHING, BUILT_IN, None, [SECURITY, FLEXIBILITY, OPERATIONS]) == (
         SECURITY,
         FLEXIBILITY,
         OPERATIONS,
@@ -286,8 +286,8 @@ def test_the_given_ones_stay_and_the_rest_is_what_the_topic_calls_for() -> None:
 
 
 def test_of_too_many_or_doubled_ones_the_first_stay() -> None:
-    assert completed([SECURITY, SECURITY, EXPERIENCE, OPERATIONS], CACHING, BUILT_IN, 2) == (SECURITY, EXPERIENCE)
-    assert completed(BUILT_IN, CACHING, BUILT_IN, None) == BUILT_IN[:4]
+    assert by_keywords(CACHING, BUILT_IN, 2, [SECURITY, SECURITY, EXPERIENCE, OPERATIONS]) == (SECURITY, EXPERIENCE)
+    assert by_keywords(CACHING, BUILT_IN, None, BUILT_IN) == BUILT_IN[:4]
 
 
 AXES = st.lists(st.sampled_from(["speed", "simplicity", "calm", "cost"]), max_size=2).map(" ".join)
@@ -307,20 +307,20 @@ def test_whatever_the_catalog_and_the_choice_the_set_can_debate_if_any_set_can(
     distinct = {each.name.casefold(): each for each in [*known, *chosen]}
     if not any(opposed(a, b) for a, b in combinations(distinct.values(), 2)):
         with pytest.raises(InvalidInput, match="no two perspectives"):
-            completed(chosen, topic, known, number)
+            by_keywords(topic, known, number, chosen)
         return
-    team = completed(chosen, topic, known, number)
+    team = by_keywords(topic, known, number, chosen)
     assert fault(team) is None
     assert set(team) <= set(distinct.values())
     if number:
         assert len(team) == min(number, len(distinct))
-    assert team == completed(chosen, topic, known, number)
+    assert team == by_keywords(topic, known, number, chosen)
 
 
 @given(st.lists(st.sampled_from(BUILT_IN), min_size=2, max_size=4, unique=True), TOPICS, st.sampled_from([None, 4]))
 def test_a_choice_that_can_debate_is_kept(chosen: list[Perspective], topic: str, number: int | None) -> None:
     assume(fault(chosen) is None)
-    assert completed(chosen, topic, BUILT_IN, number)[: len(chosen)] == tuple(chosen)
+    assert by_keywords(topic, BUILT_IN, number, chosen)[: len(chosen)] == tuple(chosen)
 
 
 @given(PERSPECTIVES, TOPICS)

@@ -304,7 +304,7 @@ WRITING: AnyFormat = replace(DUEL, name="writing", summary="Two writers.", setti
 
 
 def test_a_format_of_somebody_else_gets_a_form_for_whatever_it_lets_one_choose() -> None:
-    made = form(WRITING, {}, {}, {})
+    made = form(WRITING, {}, {})
     own = [(each.name, each.label, each.widget, each.hint) for each in (*made.group("first"), *made.group("more"))]
     assert own == [
         ("writing.title", "Title", "line", ""),

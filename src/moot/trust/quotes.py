@@ -89,11 +89,6 @@ def tags(sources: Sequence[Source]) -> dict[str, Source]:
     return {f"S{number}": source for number, source in enumerate(sources, 1)}
 
 
-def cited(text: str) -> tuple[Citation, ...]:
-    """Every span of three or more words between double quotation marks that a tag such as [S1] follows."""
-    return tuple(_citations(text))
-
-
 def check(quote: str, text: str) -> Match:
     """Look for the quote; an ellipsis in it stands for whatever the text says between its parts."""
     parts = _parts(quote)
@@ -128,7 +123,8 @@ def check_all(text: str, sources: Sequence[Source]) -> tuple[Checked, ...]:
 # Finding what is quoted: from each tag backwards, so that a mark which is never closed spoils nothing
 
 
-def _citations(text: str) -> Iterator[Citation]:
+def cited(text: str) -> Iterator[Citation]:
+    """Every span of three or more words between double quotation marks that a tag such as [S1] follows."""
     end = 0
     for match in CITED.finditer(text):
         closing = match.start()

@@ -12,12 +12,12 @@ import ipaddress
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import InvalidInput
@@ -142,7 +142,7 @@ class Guard:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and self.access.knows(token.strip()):
             return True
-        return hmac.compare_digest(_cookie(headers).encode(), self.access.session.encode())
+        return hmac.compare_digest(Request(scope).cookies.get(COOKIE, "").encode(), self.access.session.encode())
 
 
 @dataclass(slots=True)
@@ -228,11 +228,3 @@ def _name(host: str) -> str:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:
         return ""
-
-
-def _cookie(headers: Headers) -> str:
-    try:
-        cookies = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return cookies[COOKIE].value if COOKIE in cookies else ""

@@ -8,9 +8,7 @@ from itertools import count
 from moot.core.debate import Point, Turn
 from moot.core.script import Debate
 from moot.formats.evaluation.answers import arguments, challenges
-from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings
-
-TITLES = {seat.name: seat.title for seat in SEATS}
+from moot.formats.evaluation.settings import SIDES, TITLES, Challenge, EvaluationSettings
 
 
 def points(debate: Debate[EvaluationSettings]) -> Iterator[Point]:

@@ -14,10 +14,9 @@ from moot.core.trace import iso
 from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.scores import Verdict, Winner
-from moot.formats.evaluation.settings import OVERALL, SEATS, EvaluationSettings, Level, Topic
+from moot.formats.evaluation.settings import OVERALL, TITLES, EvaluationSettings, Level, Topic
 from moot.text.markdown import MAX_TITLE, contained, in_line, table_of
 
-TITLES = {seat.name: seat.title for seat in SEATS}
 MAX_HEADING = 3
 FOUND = {"verified": "✓ in the idea", "near": "≈ not word for word in the idea", "missing": "✗ not in the idea"}
 

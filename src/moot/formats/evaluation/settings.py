@@ -23,6 +23,7 @@ SEATS = (
     Seat("challenger", "Challenger", "debater", max_tokens=600),
     Seat("arbiter", "Arbiter", "judge", max_tokens=500, temperature=0.2),
 )
+TITLES = {seat.name: seat.title for seat in SEATS}
 
 
 def _line(longest: int) -> StringConstraints:

@@ -83,7 +83,7 @@ def _chosen(debate: Debate[Any], turn: Turn) -> tuple[Sequence[Perspective], str
     if len(distinct) == number and catalogs.fault(distinct) is None:
         return distinct, "the moderator chose the perspectives"
     wanted = s.perspectives or (analysis.debaters if 2 <= analysis.debaters <= 4 else None)
-    chosen = catalogs.completed(distinct[: wanted or 4], question, known, wanted)
+    chosen = catalogs.by_keywords(question, known, wanted, distinct[: wanted or 4])
     why = catalogs.fault(distinct[: wanted or 4]) or f"{len(distinct)} were chosen, {number} are wanted"
     return chosen, f"the moderator's choice was mended by keywords ({why.partition(';')[0]})"
 

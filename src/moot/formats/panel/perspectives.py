@@ -93,15 +93,10 @@ def fault(chosen: Sequence[Perspective]) -> str | None:
     return f"nothing to debate: none of {names} values what another gives up; exchange one for another that does"
 
 
-def by_keywords(topic: str, catalog: Sequence[Perspective], number: int | None) -> tuple[Perspective, ...]:
-    """The perspectives that the words of a topic call for, at least two of them opposed to each other."""
-    return completed((), topic, catalog, number)
-
-
-def completed(
-    chosen: Sequence[Perspective], topic: str, catalog: Sequence[Perspective], number: int | None
+def by_keywords(
+    topic: str, catalog: Sequence[Perspective], number: int | None, chosen: Sequence[Perspective] = ()
 ) -> tuple[Perspective, ...]:
-    """A set that can debate, made of these as far as possible and of what the topic calls for.
+    """A set that can debate, made of those chosen as far as possible and of what the words of the topic call for.
 
     Where nobody would be opposed to anybody, the last and least relevant gives way, a chosen one too if need be.
     """

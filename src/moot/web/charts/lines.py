@@ -141,9 +141,6 @@ def _course(series: Series, axis: Axis) -> str:
     return begins if first == last else f"{begins}, {axis.told(series.values[last])} in round {last}"
 
 
-def _rows(frame: Frame, axis: Axis, shown: Sequence[Series]) -> tuple[tuple[str, ...], ...]:
-    return tuple((str(round), *(_cell(series, axis, round) for series in shown)) for round in frame.rounds)
-
-
-def _cell(series: Series, axis: Axis, round: int) -> str:
-    return axis.told(series.values[round]) if round in series.values else "–"
+def _rows(frame: Frame, axis: Axis, shown: Sequence[Series]) -> Iterator[tuple[str, ...]]:
+    for round in frame.rounds:
+        yield (str(round), *(axis.told(each.values[round]) if round in each.values else "–" for each in shown))

@@ -6,13 +6,13 @@ What is posted is compared with what was shown: only what somebody has changed b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
 from moot.core.debate import JsonObject, Limits, Settings
-from moot.core.format import AnyFormat, Choice, Choices
+from moot.core.format import AnyFormat, Choice
 from moot.errors import InvalidInput
 from moot.web.pages import form_values
 from moot.web.pages.form_values import Posted, Schema, Widget
@@ -50,11 +50,10 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a format, and what is wrong with what was posted."""
+    """The fields of a format, with what is wrong with what was posted."""
 
     format: AnyFormat
     fields: tuple[FormField, ...]
-    faults: Mapping[str, str] = field(default_factory=dict)
 
     def group(self, group: Group) -> list[FormField]:
         own = [each for each in self.fields if each.group == group]
@@ -68,20 +67,16 @@ class Form:
 
 
 def form(
-    format: AnyFormat,
-    configured: Mapping[str, JsonValue],
-    posted: Posted,
-    choices: Choices,
-    faults: Mapping[str, str] | None = None,
+    format: AnyFormat, configured: Mapping[str, JsonValue], posted: Posted, faults: Mapping[str, str] | None = None
 ) -> Form:
     """The form as it was posted, or with the defaults where nothing was."""
-    shown = defaults(format, configured)
+    shown, choices = defaults(format, configured), format.choices(configured)
     made = (
-        _made(format, name, schema, shown.get(name), posted, choices.get(name, ()), (faults or {}).get(name, ""))
-        for name, schema in form_values.schemas(format).items()
+        _made(format, name, shown.get(name), posted, choices.get(name, ()), (faults or {}).get(name, ""))
+        for name in form_values.schemas(format)
         if name not in format.hidden
     )
-    return Form(format, tuple(made), faults or {})
+    return Form(format, tuple(made))
 
 
 def settings(format: AnyFormat, configured: Mapping[str, JsonValue], posted: Posted) -> JsonObject:
@@ -167,20 +162,12 @@ def label(name: str, schema: Schema) -> str:
 
 
 def _made(
-    format: AnyFormat,
-    name: str,
-    schema: Schema,
-    shown: JsonValue,
-    posted: Posted,
-    choices: Sequence[Choice],
-    fault: str,
+    format: AnyFormat, name: str, shown: JsonValue, posted: Posted, choices: Sequence[Choice], fault: str
 ) -> FormField:
+    schema = form_values.schemas(format)[name]
     full, widget = f"{format.name}.{name}", form_values.widget_of(name, schema)
-    given = (
-        posted
-        if any(form_values.under(key, full) for key in posted)
-        else form_values.as_posted(full, name, schema, shown)
-    )
+    is_posted = any(form_values.under(key, full) for key in posted)
+    given = posted if is_posted else form_values.as_posted(full, name, schema, shown)
     return FormField(
         full,
         label(name, schema),

@@ -228,9 +228,7 @@ class Pages:
         )
 
     def _form_of(self, name: str, posted: Posted, faults: Mapping[str, str]) -> Form:
-        configured = self._app.settings.formats.get(name, {})
-        format = self._app.formats[name]
-        return form(format, configured, posted, format.choices(configured), faults)
+        return form(self._app.formats[name], self._app.settings.formats.get(name, {}), posted, faults)
 
     def _example(self, chosen: str = "") -> str:
         """A topic for the chosen format, or for any."""
