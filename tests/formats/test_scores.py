@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from moot.core.charts import signed
 from moot.core.debate import Bar, Record, Rows, Status
-from moot.formats.evaluation.comparison import compare, last_of, ranking
-from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict
+from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict, compare, last_of, ranking
 from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, Verdict, adjust, change, overall
 from moot.formats.evaluation.settings import Level
 

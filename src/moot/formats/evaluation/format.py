@@ -15,11 +15,10 @@ from moot.core.format import Files, Format
 from moot.core.script import Debate, Script
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
-from moot.formats.evaluation.comparison import compare, last_of, ranking
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
 from moot.formats.evaluation.ideas import read, write_report
 from moot.formats.evaluation.points import points
-from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict
+from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, compare, last_of, ranking
 from moot.formats.evaluation.scores import adjust, change, overall
 from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
 from moot.trust.caveats import about_models, about_turns

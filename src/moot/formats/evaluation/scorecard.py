@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from math import inf
 from textwrap import shorten
 
-from pydantic import BaseModel, Field, computed_field
+from pydantic import BaseModel, Field, ValidationError, computed_field
 
 from moot.core.charts import moved, signed
-from moot.core.debate import Bar, Outcome, Record, Rows, Turn
+from moot.core.debate import Bar, Cell, Outcome, Record, Rows, Status, Turn
 from moot.core.trace import iso
 from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
@@ -131,6 +132,60 @@ class Scorecard(Outcome):
             *_transcript(settings, turns),
         ]
         return "\n\n".join(parts) + "\n"
+
+
+# How scorecards compare: one with an earlier one of the same idea, several ideas with each other
+
+
+def compare(before: Scorecard, after: Scorecard) -> Rows:
+    """How the final scores of an idea moved from one evaluation to another."""
+    then, now = _finals(before), _finals(after)
+    names = sorted({**now, **then}, key=lambda name: name == OVERALL)  # it comes last
+    return (
+        ("", "last time", "now", "difference"),
+        *((name, _cell(then, name), _cell(now, name), _moved(then, now, name)) for name in names),
+    )
+
+
+def ranking(ideas: Iterable[tuple[str, Scorecard]]) -> Rows:
+    """Several ideas by name, the best first; those with the same score share their rank."""
+    ranked = sorted(ideas, key=lambda idea: (-idea[1].overall_after, idea[0]))
+    scores = [card.overall_after for _, card in ranked]
+    return (
+        ("rank", "idea", "before", "after", "difference"),
+        *(
+            (
+                str(scores.index(card.overall_after) + 1),
+                name,
+                f"{card.overall_before:.1f}",
+                Bar(card.overall_after),
+                moved(card.overall_before, card.overall_after),
+            )
+            for name, card in ranked
+        ),
+    )
+
+
+def last_of(records: Iterable[Record], idea_key: str) -> Scorecard | None:
+    """The outcome of the latest finished evaluation of an idea; the records come newest first."""
+    for record in records:
+        same = record.format == "evaluation" and record.settings.get("idea_key") == idea_key
+        if same and record.status is Status.FINISHED:
+            with suppress(ValidationError):  # of another version of the format, which there is nothing to compare with
+                return Scorecard.model_validate(record.outcome)
+    return None
+
+
+def _finals(card: Scorecard) -> dict[str, float]:
+    return {name: after for name, _, after in card.rows()}
+
+
+def _cell(scores: dict[str, float], name: str) -> Cell:
+    return Bar(scores[name]) if name in scores else "–"
+
+
+def _moved(then: dict[str, float], now: dict[str, float], name: str) -> str:
+    return moved(then[name], now[name]) if name in then and name in now else "–"
 
 
 # The scorecard as a document: what models and people wrote stays in its place

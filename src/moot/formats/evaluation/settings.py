@@ -99,25 +99,14 @@ Challenges: TypeAlias = Annotated[
 ]
 Topics: TypeAlias = Annotated[list[Topic], Field(min_length=1, max_length=50)]
 
-DEFAULT_TOPICS = (
-    Topic(
-        name="Problem validity",
-        category="problem",
-        advocate="The problem is real and significant.",
-        challenger="The problem is overstated or niche.",
-    ),
-    Topic(
-        name="Solution fit",
-        category="solution",
-        advocate="The solution effectively addresses the problem.",
-        challenger="The solution has critical flaws.",
-    ),
-    Topic(
-        name="Market opportunity",
-        category="market",
-        advocate="The market is large and accessible.",
-        challenger="The market is limited or saturated.",
-    ),
+_ARGUED = (
+    ("Problem validity", "problem", "The problem is real and significant.", "The problem is overstated or niche."),
+    ("Solution fit", "solution", "The solution effectively addresses the problem.", "The solution has critical flaws."),
+    ("Market opportunity", "market", "The market is large and accessible.", "The market is limited or saturated."),
+)
+DEFAULT_TOPICS = tuple(
+    Topic(name=name, category=category, advocate=advocate, challenger=challenger)
+    for name, category, advocate, challenger in _ARGUED
 )
 
 

@@ -38,8 +38,7 @@ from moot.web.api import Server
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, form, settings
 from moot.web.pages.markdown import speech
-from moot.web.pages.turns import ACTIONS, in_a_line
-from moot.web.pages.views import age_text, cell_text, cost_text, debate_page
+from moot.web.pages.views import ACTIONS, age_text, cell_text, cost_text, debate_page, in_a_line
 from moot.web.schemas import cursor, place
 
 if TYPE_CHECKING:
