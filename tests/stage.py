@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from moot.core.debate import Failure, HumanReply, Record, SeatSettings, Step, Turn
-from moot.core.engine import Control, Player, Reply, RunResult, TurnWriter, run_debate
+from moot.core.engine import Control, Player, Reply, RunResult, run_debate
 from moot.core.events import Event, TurnChunk, encode
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
 from moot.core.script import Debate
+from moot.core.turn_writer import TurnWriter
 from moot.errors import ModelError, WrongStatus
 from moot.formats.duel.format import DUEL, neutral_names
 from moot.llm.client import Connection, Request

@@ -15,6 +15,7 @@ SRC = ROOT / "src" / "moot"
 DESIGN = (ROOT / "docs" / "design.md").read_text()
 DOORS = {"app", "formats"}
 """Rooms whose `__init__` exports names."""
+MAX_LINES = 400
 EVERYWHERE = {"faults", "snapshots"}
 """Folders of tests that belong to no room."""
 
@@ -60,6 +61,11 @@ def test_a_room_s_init_is_its_sentence_and_nothing_else(room: str) -> None:
     (only,) = ast.parse((SRC / room / "__init__.py").read_text()).body
     assert isinstance(only, ast.Expr)
     assert first_sentence(room).endswith(".")
+
+
+def test_no_file_is_longer_than_a_reader_can_keep_in_mind() -> None:
+    lengths = {str(path.relative_to(SRC)): len(path.read_text().splitlines()) for path in SRC.rglob("*.py")}
+    assert {name: lines for name, lines in lengths.items() if lines > MAX_LINES} == {}
 
 
 def test_tests_stand_in_folders_named_like_the_rooms() -> None:

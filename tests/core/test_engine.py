@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.debate import HumanReply, Outcome, Seat, Settings, Status, Step, Turn
-from moot.core.engine import HumanNeeded, Reply, RunResult, TurnWriter
+from moot.core.engine import HumanNeeded, Reply, RunResult
 from moot.core.events import EVENTS_PER_RUN, DebateFailed, Event, LimitReached, TurnChunk, TurnFinished, Waiting
 from moot.core.format import AnyFormat, Format
 from moot.core.replay import next_steps
 from moot.core.script import Debate, Script
+from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelTimeout, Refused, StoreError
 from moot.formats import built_in
 from moot.formats.duel.format import DUEL

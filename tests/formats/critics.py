@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import JsonValue
 
 from moot.core.debate import JsonObject, Status, Step, Turn
-from moot.core.engine import Reply, TurnWriter
+from moot.core.engine import Reply
 from moot.core.script import Debate
+from moot.core.turn_writer import TurnWriter
 from moot.errors import MootError
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE

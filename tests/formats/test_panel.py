@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.debate import HumanReply, Status, Step, Usage
-from moot.core.engine import Reply, TurnWriter
+from moot.core.engine import Reply
 from moot.core.events import LimitReached, TurnFinished, Waiting
 from moot.core.script import Debate
+from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput
 from moot.formats.panel.assessment import cast
 from moot.formats.panel.decision import Decision

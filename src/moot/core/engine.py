@@ -21,14 +21,13 @@ from moot.core.events import (
     LimitReached,
     RoundStarted,
     Terminal,
-    TurnChunk,
-    TurnStarted,
     waiting_for,
 )
 from moot.core.format import AnyFormat
 from moot.core.replay import REMARK, ScriptRun
 from moot.core.script import Debate
 from moot.core.trace import trace
+from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
 
 log = logging.getLogger(__name__)
@@ -256,14 +255,21 @@ class _Run:
             self.emitter.emit(RoundStarted(round=step.round))
         self.round = step.round
         seat = self.debate.seats.get(step.seat)
-        voice = TurnWriter(self, step, position, seat.model if seat else None)
+        voice = TurnWriter(
+            step,
+            position,
+            emitter=self.emitter,
+            keep=self._keep,
+            model=seat.model if seat else None,
+            title=self.format.title(step.seat, self.debate),
+        )
         started_at = self.now()
         try:
             reply = await self._played(step, voice)
         except HumanNeeded:
             raise _Wait(step, position) from None
         except ModelError as error:
-            await voice.keep(error)
+            await self._keep(step, position, error)
             raise
         turn = Turn(
             position=position,
@@ -294,8 +300,23 @@ class _Run:
             if not time.expired():
                 raise
         why = f"not done after the {had:.0f} s it had" if had > 0 else "no time was left for it"
-        await voice.keep(ModelTimeout(why, partial=voice.said()))
+        await self._keep(step, voice.position, ModelTimeout(why, partial=voice.said()))
         return Reply("", marks=("late",))
+
+    async def _keep(self, step: Step, position: int, error: ModelError) -> None:
+        """Keep a failed attempt, with the text that had arrived."""
+        failure = Failure(
+            position=position,
+            seat=step.seat,
+            kind=step.kind,
+            round=step.round,
+            partial=error.partial,
+            code=error.code,
+            message=str(error),
+            at=self.now(),
+            run=self.record.run,
+        )
+        await self.store.add_failure(self.record.id, failure)
 
     async def _store(self, turn: Turn) -> Turn:
         """Make a turn durable, then show it."""
@@ -336,82 +357,4 @@ class _Run:
             stop_reason=ending.stop_reason,
             outcome=ending.outcome,
             finished_at=self.now(),
-        )
-
-
-class TurnWriter:
-    """A seat that is speaking: what it says reaches the readers at once."""
-
-    __slots__ = ("_attempt", "_emitter", "_length", "_model", "_run", "_said", "_step", "position")
-
-    def __init__(self, run: _Run, step: Step, position: int, model: str | None) -> None:
-        self._run = run
-        self._emitter = run.emitter
-        self._step = step
-        self.position = position
-        self._model = model
-        self._attempt = 0
-        self._begin()
-
-    def say(self, text: str) -> None:
-        if not self._length:
-            text = text.lstrip()
-            if not text:
-                return
-        step = self._step
-        self._emitter.emit(
-            TurnChunk(
-                seat=step.seat,
-                kind=step.kind,
-                round=step.round,
-                position=self.position,
-                offset=self._length,
-                text=text,
-            )
-        )
-        self._length += len(text)
-        self._said.append(text)
-
-    def said(self) -> str:
-        """What readers have seen of this attempt."""
-        return "".join(self._said)
-
-    async def keep(self, error: ModelError) -> None:
-        """Keep a failed attempt, with the text that had arrived."""
-        step, run = self._step, self._run
-        failure = Failure(
-            position=self.position,
-            seat=step.seat,
-            kind=step.kind,
-            round=step.round,
-            partial=error.partial,
-            code=error.code,
-            message=str(error),
-            at=run.now(),
-            run=run.record.run,
-        )
-        await run.store.add_failure(run.record.id, failure)
-
-    async def start_over(self, error: ModelError) -> None:
-        """Keep what arrived of a broken reply and begin the turn again."""
-        await self.keep(error)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._attempt += 1
-        self._length = 0
-        self._said: list[str] = []
-        if self._step.question:
-            return  # a person's turn is told when it is there
-        step, run = self._step, self._run
-        self._emitter.emit(
-            TurnStarted(
-                seat=step.seat,
-                kind=step.kind,
-                round=step.round,
-                position=self.position,
-                model=self._model,
-                attempt=self._attempt,
-                title=run.format.title(step.seat, run.debate),
-            )
         )

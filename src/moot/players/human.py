@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from moot.core.debate import HumanReply, Step
-from moot.core.engine import HumanNeeded, Reply, TurnWriter
+from moot.core.engine import HumanNeeded, Reply
 from moot.core.script import Debate
+from moot.core.turn_writer import TurnWriter
 
 
 class HumanPlayer:

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from moot.core.debate import JsonObject, Step
-from moot.core.engine import Reply, TurnWriter
+from moot.core.engine import Reply
 from moot.core.script import Debate
+from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput, MootError
 from moot.retrieval.library import Library, names
 

@@ -11,10 +11,11 @@ from functools import cache
 from typing import Any
 
 from moot.core.debate import NO_USAGE, Answer, JsonObject, Step
-from moot.core.engine import Reply, TurnWriter
+from moot.core.engine import Reply
 from moot.core.format import AnyFormat
 from moot.core.prompts import Message, Prompts, shortened
 from moot.core.script import Debate
+from moot.core.turn_writer import TurnWriter
 from moot.errors import (
     BadReply,
     ContextTooSmall,

@@ -14,8 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from moot.core.debate import Record, Status, Step, Turn
-from moot.core.engine import Player, Reply, RunResult, TurnWriter
+from moot.core.engine import Player, Reply, RunResult
 from moot.core.script import Debate
+from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelError
 from moot.llm.client import Completion, Request
 from moot.telemetry.log_context import here, within

@@ -1,0 +1,79 @@
+"""What a player writes a turn's text to as it arrives: its readers see it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from moot.core.debate import Step
+from moot.core.emitter import Emitter
+from moot.core.events import TurnChunk, TurnStarted
+from moot.errors import ModelError
+
+Keep: TypeAlias = Callable[[Step, int, ModelError], Awaitable[None]]
+"""Stores an attempt at a step that failed, with the text that had arrived."""
+
+
+class TurnWriter:
+    """A seat that is speaking: what it says reaches the readers at once."""
+
+    __slots__ = ("_attempt", "_emitter", "_keep", "_length", "_model", "_said", "_step", "_title", "position")
+
+    def __init__(
+        self, step: Step, position: int, *, emitter: Emitter, keep: Keep, model: str | None, title: str
+    ) -> None:
+        self._step = step
+        self.position = position
+        self._emitter = emitter
+        self._keep = keep
+        self._model = model
+        self._title = title
+        self._attempt = 0
+        self._begin()
+
+    def say(self, text: str) -> None:
+        if not self._length:
+            text = text.lstrip()
+            if not text:
+                return
+        step = self._step
+        self._emitter.emit(
+            TurnChunk(
+                seat=step.seat,
+                kind=step.kind,
+                round=step.round,
+                position=self.position,
+                offset=self._length,
+                text=text,
+            )
+        )
+        self._length += len(text)
+        self._said.append(text)
+
+    def said(self) -> str:
+        """What readers have seen of this attempt."""
+        return "".join(self._said)
+
+    async def start_over(self, error: ModelError) -> None:
+        """Keep what arrived of a broken reply and begin the turn again."""
+        await self._keep(self._step, self.position, error)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._attempt += 1
+        self._length = 0
+        self._said: list[str] = []
+        if self._step.question:
+            return  # a person's turn is told when it is there
+        step = self._step
+        self._emitter.emit(
+            TurnStarted(
+                seat=step.seat,
+                kind=step.kind,
+                round=step.round,
+                position=self.position,
+                model=self._model,
+                attempt=self._attempt,
+                title=self._title,
+            )
+        )
