@@ -94,6 +94,10 @@ SCENES: Mapping[str, Scene] = {
     "say": Scene(WAITING, answer),
     "rate": Scene((created,), lambda store: store.rate("DEB-1", Rating(5))),
     "add_workflow": Scene((created,), lambda store: store.add_workflow("DEB-1", WORKFLOW)),
+    "take_workflow": Scene(
+        (created, lambda store: store.add_workflow("DEB-1", WORKFLOW, -1.0)),
+        lambda store: store.take_workflow(60.0),
+    ),
     "note_delivery": Scene(
         (created, lambda store: store.add_workflow("DEB-1", WORKFLOW)),
         lambda store: store.note_delivery("DEB-1", replace(WORKFLOW, delivered=True, attempts=1)),

@@ -549,6 +549,26 @@ async def test_deliveries_are_noted_and_attempts_add_up(store: Store) -> None:
     assert (await store.load("DEB-1")).workflow == noted
 
 
+async def test_a_workflow_that_is_due_is_taken_by_one_until_its_time_is_over(store: Store) -> None:
+    await store.create(NEW)
+    made = await store.add_workflow("DEB-1", WORKFLOW, -1.0)
+    assert await store.take_workflow(-1.0) == ("DEB-1", made)  # for no time at all
+    assert await store.take_workflow(60.0) == ("DEB-1", made)
+    assert [await store.take_workflow(60.0), await store.take_workflow(60.0, "DEB-1")] == [None, None]
+    failed = await store.note_delivery("DEB-1", replace(made, attempts=1, result="503"))
+    assert await store.take_workflow(60.0) is None  # until somebody asks for it
+    assert await store.take_workflow(60.0, "DEB-1") == ("DEB-1", failed)
+    await store.note_delivery("DEB-1", replace(made, delivered=True, attempts=1))
+    assert await store.take_workflow(60.0, "DEB-1") is None
+
+
+async def test_a_workflow_that_is_only_kept_is_due_when_it_is_asked_for(store: Store) -> None:
+    await store.create(NEW)
+    made = await store.add_workflow("DEB-1", WORKFLOW)
+    assert await store.take_workflow(60.0) is None
+    assert await store.take_workflow(60.0, "DEB-1") == ("DEB-1", made)
+
+
 async def test_a_delivery_without_a_workflow_is_an_error(store: Store) -> None:
     await store.create(NEW)
     with pytest.raises(NotFound, match="DEB-1 has no workflow; make one: moot workflow DEB-1"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -15,7 +14,7 @@ from pydantic import JsonValue
 
 from moot import formats as known_formats
 from moot.app.drafts import Drafts, check_text, check_words, new_id
-from moot.core.debate import Action, HumanReply, Issue, Rating, Record, Status, Turn, Workflow
+from moot.core.debate import Action, HumanReply, Rating, Record, Status, Turn, Workflow
 from moot.core.emitter import Sink
 from moot.core.engine import Player, RunResult, TurnStore, Until
 from moot.core.estimate import Estimate, estimate
@@ -45,8 +44,6 @@ from moot.settings import AppSettings, cache_folder, config_folder
 from moot.store.store import Cursor, Store, Summary
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
-
-log = logging.getLogger(__name__)
 
 PAGE = 100
 
@@ -346,7 +343,7 @@ class App:
 
     async def make_workflow(self, debate_id: str) -> Workflow:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""
-        from moot.delivery.issues import deliver
+        from moot.delivery.issues import hand_over, hand_over_due, longest_seconds
 
         reading = await self.read(debate_id)
         outcome = reading.outcome
@@ -355,15 +352,17 @@ class App:
         issue = outcome.issue(reading.record) if outcome else None
         if issue is None:
             raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
-        made = await self.store.add_workflow(debate_id, Workflow(id=new_id("WFL"), title=issue.title, body=issue.body))
+        settings = self.settings.workflow
+        new = Workflow(id=new_id("WFL"), title=issue.title, body=issue.body)
+        made = await self.store.add_workflow(debate_id, new, longest_seconds(settings) if settings else None)
         if made.delivered:
             return made
-        if self.settings.workflow is None:
+        if settings is None:
             return replace(made, result="kept in moot; name a file, command or webhook under `workflow` in moot.yaml")
-        sent = await deliver(Issue(made.title, made.body), debate_id, self.settings.workflow, self.environ)
-        log.info("workflow delivered" if sent.delivered else "workflow not delivered", extra={"debate": debate_id})
-        tried = replace(made, delivered=sent.delivered, attempts=sent.attempts, result=sent.result)
-        return await self.store.note_delivery(debate_id, tried)
+        if made.id == new.id:
+            return await hand_over(self.store, debate_id, made, settings, self.environ)
+        already = replace(made, result="it is being handed over already; look again in a while")
+        return await hand_over_due(self.store, settings, self.environ, debate_id) or already
 
     async def stats(self) -> tuple[Stats, ...]:
         """What all finished debates together tell."""

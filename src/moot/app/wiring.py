@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -14,7 +15,7 @@ from moot.app.app import App
 from moot.core.debate import Status
 from moot.core.prompts import Prompts
 from moot.delivery.webhooks import WebhookSender, hooks_by_status
-from moot.errors import InvalidInput
+from moot.errors import InvalidInput, StoreError
 from moot.llm.client import Client
 from moot.llm.models import Models
 from moot.llm.recording import Recorder, Recording
@@ -26,6 +27,10 @@ from moot.telemetry.telemetry import Telemetry
 if TYPE_CHECKING:
     from moot.telemetry.metrics import Metrics
 
+log = logging.getLogger(__name__)
+
+ISSUE_SECONDS = 30.0
+"""How often issues are looked for that nobody has handed over."""
 TELLING_SECONDS = 20.0
 """What webhooks get when a process ends; what is due then still is told by the next one."""
 
@@ -52,19 +57,39 @@ async def build(
 
 @asynccontextmanager
 async def _telling(app: App) -> AsyncIterator[None]:
-    """Webhooks are told for as long as the app is used, and what is due at its end then."""
-    if not app.settings.webhooks:
-        yield
-        return
+    """Webhooks are told and issues handed over for as long as the app is used, and what is due at its end then."""
     courier = WebhookSender(app.store, app.settings.webhooks, app.environ)
-    running = asyncio.create_task(courier.run())
+    ending = asyncio.Event()
+    running = [asyncio.create_task(courier.run())] if app.settings.webhooks else []
+    if app.settings.workflow:
+        running.append(asyncio.create_task(_hand_over(app, ending)))
     try:
         yield
     finally:
         courier.finish()
+        ending.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(TELLING_SECONDS):
-                await running
+                await asyncio.gather(*running)
+
+
+async def _hand_over(app: App, ending: asyncio.Event) -> None:
+    """Hand over the issues that a process has left behind when it died."""
+    from moot.delivery.issues import hand_over_due
+
+    while workflow := app.settings.workflow:
+        handed_over = None
+        try:
+            handed_over = await hand_over_due(app.store, workflow, app.environ)
+        except StoreError as error:
+            log.warning("issues wait until the database is back: %s", error)
+        if ending.is_set():
+            return
+        if handed_over:
+            continue
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ISSUE_SECONDS):
+                await ending.wait()
 
 
 async def open_store(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 import re
 import shlex
@@ -16,21 +17,24 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import orjson
 
-from moot.core.debate import Issue
+from moot.core.debate import Issue, Workflow
 from moot.delivery.webhooks import SECONDS, Attempt, attempt, opened
 from moot.settings import Webhook, WorkflowSettings
 from moot.text.files import publish
 from moot.text.markdown import front_matter
 from moot.text.plain import hiding, one_line, secrets_of, slug
 
+log = logging.getLogger(__name__)
+
 COMMAND_SECONDS = 60.0
+MARGIN = 15.0
 MAX_RESULT = 500
 MAX_TITLE = 250
 
@@ -42,6 +46,36 @@ class Delivery:
     delivered: bool
     attempts: int
     result: str
+
+
+class Workflows(Protocol):
+    """Where issues are kept until they are handed over; all by the database's clock."""
+
+    async def take_workflow(self, lease: float, debate_id: str | None = None) -> tuple[str, Workflow] | None: ...
+    async def note_delivery(self, debate_id: str, workflow: Workflow) -> Workflow: ...
+
+
+async def hand_over_due(
+    kept: Workflows, settings: WorkflowSettings, environ: Mapping[str, str], debate_id: str | None = None
+) -> Workflow | None:
+    """Hand over an issue that is due, or this debate's; None when there is none, or somebody else is at it."""
+    taken = await kept.take_workflow(longest_seconds(settings), debate_id)
+    return await hand_over(kept, *taken, settings, environ) if taken else None
+
+
+async def hand_over(
+    kept: Workflows, debate_id: str, made: Workflow, settings: WorkflowSettings, environ: Mapping[str, str]
+) -> Workflow:
+    """Hand over what nobody else may now, and note how that went."""
+    sent = await deliver(Issue(made.title, made.body), debate_id, settings, environ)
+    log.info("workflow delivered" if sent.delivered else "workflow not delivered", extra={"debate": debate_id})
+    tried = replace(made, delivered=sent.delivered, attempts=sent.attempts, result=sent.result)
+    return await kept.note_delivery(debate_id, tried)
+
+
+def longest_seconds(settings: WorkflowSettings) -> float:
+    """What all attempts together can take, and a little more: so long nobody else may hand the issue over."""
+    return settings.attempts * (COMMAND_SECONDS if settings.command else SECONDS) + 2.0**settings.attempts + MARGIN
 
 
 async def deliver(

@@ -210,8 +210,8 @@ RETURNING *;
 SELECT * FROM ratings WHERE debate_id = :debate_id ORDER BY id DESC LIMIT 1;
 
 -- name: insert_workflow
-INSERT INTO workflows (debate_id, id, title, body, created_at)
-SELECT debates.id, :id, :title, :body, moot_now()
+INSERT INTO workflows (debate_id, id, title, body, created_at, next_at)
+SELECT debates.id, :id, :title, :body, moot_now(), moot_now() + CAST(:lease_seconds AS DOUBLE PRECISION)
 FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
 ON CONFLICT DO NOTHING
 RETURNING *;
@@ -219,9 +219,24 @@ RETURNING *;
 -- name: find_workflow
 SELECT * FROM workflows WHERE debate_id = :debate_id;
 
+-- name: take_workflow
+-- One that is due, of any debate or this one, which is due whenever nobody is at it: nobody else gets it meanwhile.
+UPDATE workflows
+SET next_at = moot_now() + :lease_seconds
+WHERE debate_id = (
+    SELECT debate_id FROM workflows
+    WHERE NOT delivered AND (
+        (next_at <= moot_now() AND CAST(:debate_id AS TEXT) IS NULL)
+        OR (coalesce(next_at, 0) <= moot_now() AND debate_id = CAST(:debate_id AS TEXT))
+    )
+    ORDER BY next_at LIMIT 1
+    /*postgres FOR UPDATE SKIP LOCKED */
+)
+RETURNING *;
+
 -- name: note_delivery
 UPDATE workflows
-SET delivered = :delivered, attempts = attempts + :attempts, result = :result
+SET delivered = :delivered, attempts = attempts + :attempts, result = :result, next_at = NULL
 WHERE debate_id = :debate_id
 RETURNING *;
 

@@ -323,13 +323,19 @@ class Store:
         return read(Rating, rows[0])
 
     @writing
-    def add_workflow(self, debate_id: str, workflow: Workflow) -> Operation[Workflow]:
-        """Keep the workflow of a debate, which has at most one: the first stays."""
-        rows = yield alone("insert_workflow", **parameters_of(workflow, debate_id=debate_id))
+    def add_workflow(self, debate_id: str, workflow: Workflow, lease: float | None = None) -> Operation[Workflow]:
+        """Keep a debate's only workflow, the first; with a lease, for its maker to hand over, then for anybody."""
+        rows = yield alone("insert_workflow", **parameters_of(workflow, debate_id=debate_id, lease_seconds=lease))
         rows = rows or (yield ask("find_workflow", debate_id=debate_id))
         if not rows:
             raise not_found(debate_id)
         return read(Workflow, rows[0])
+
+    @writing
+    def take_workflow(self, lease: float, debate_id: str | None = None) -> Operation[tuple[str, Workflow] | None]:
+        """A workflow to hand over, which nobody else gets meanwhile; that of a named debate also after a failure."""
+        rows = yield alone("take_workflow", lease_seconds=lease, debate_id=debate_id)
+        return (rows[0]["debate_id"], read(Workflow, rows[0])) if rows else None
 
     @writing
     def note_delivery(self, debate_id: str, workflow: Workflow) -> Operation[Workflow]:
