@@ -23,7 +23,7 @@ from markdown_it.token import Token
 
 from moot.core.debate import Record, SeatSettings, Status, Turn
 from moot.core.stored import StoredDebate
-from moot.export.transcript import markdown as document
+from moot.export.transcript import transcript as document
 from moot.formats.duel.format import DUEL, Verdict
 from moot.reading.debate import Reading
 from moot.text.markdown import contained, in_line

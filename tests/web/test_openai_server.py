@@ -19,7 +19,8 @@ from moot.core.engine import RunResult
 from moot.errors import Refused
 from moot.llm.client import Request
 from moot.web.guard import MAX_BODY, MAX_DEBATE, Access
-from moot.web.openai.endpoint import BEAT, with_heartbeat
+from moot.web.openai.endpoint import with_heartbeat
+from moot.web.stream.hub import BEAT
 
 CATS: list[Any] = [{"role": "user", "content": "Cats?"}]
 ONE_ROUND = {"moot": {"max_rounds": 1}}

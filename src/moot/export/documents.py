@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from moot.errors import InvalidInput
+from moot.export.transcript import transcript
 from moot.reading.debate import Reading
 
 
@@ -29,10 +30,3 @@ def export(reading: Reading, style: str) -> str:
 def document(reading: Reading) -> str:
     """The outcome's own document, or the transcript."""
     return reading.document or transcript(reading)
-
-
-def transcript(reading: Reading) -> str:
-    """Every word of a debate, with its outcome, as markdown."""
-    from moot.export.transcript import markdown
-
-    return markdown(reading)

@@ -17,8 +17,8 @@ from moot.text.markdown import MAX_HEADING, MAX_TITLE, contained, front_matter, 
 from moot.text.plain import shortened
 
 
-def markdown(reading: Reading) -> str:
-    """The whole document."""
+def transcript(reading: Reading) -> str:
+    """Every word of a debate, with its outcome, as markdown."""
     blocks = [
         *_heading(reading),
         "## Outcome",

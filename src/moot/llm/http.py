@@ -58,6 +58,8 @@ class Call(Generic[CapabilitiesT]):
     first: CapabilitiesT
     """What the model is thought to take before anything was refused."""
     takes: CapabilitiesT
+    learned: dict[str, CapabilitiesT]
+    """Where it is put down, by model, what was taken."""
     started: float = field(default_factory=lambda: _now())
     reply: Reply = field(init=False)
 
@@ -94,12 +96,11 @@ class Server:
         self._url = _address(self.base_url, self.name)
         self.api_key = (self.api_key or "").strip()
 
-    async def complete(self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT]) -> Completion:
-        """Play one call; what its model took of the dialect is put down in `learned`."""
+    async def complete(self, call: Call[CapabilitiesT]) -> Completion:
         limit = max(_MIN_LIMIT, _MAX_CHARACTERS_PER_TOKEN * call.request.max_tokens)
         call.reply = Reply(self.name, limit, call.wire)
         try:
-            await self._receive(path, call, learned)
+            await self._receive(call)
             call.reply.check()
             return _completion(call)
         except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
@@ -108,16 +109,17 @@ class Server:
 
     async def fetch(
         self,
-        method: str,
         path: str,
         read: Callable[[Any], T],
         *,
         does: str,
-        within: float,
+        within: float | None = None,
         body: JsonObject | None = None,
         model: str = "",
     ) -> T:
         """Ask for one JSON object and `read` it; "NAME does not `does`" is the message when it is none of the kind."""
+        within = self.timeouts.connect if within is None else within
+        method = "GET" if body is None else "POST"
         try:
             async with asyncio.timeout(within), await self._send(method, path, body) as response:
                 if response.status == 404 and not model:
@@ -131,11 +133,11 @@ class Server:
             error = self._told(problem, f"{self.name} did not {does} within {within:g} s", "")
         raise error
 
-    async def _receive(self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT]) -> None:
+    async def _receive(self, call: Call[CapabilitiesT]) -> None:
         """Fill the call's reply, leaving out of the request what the server will not take."""
         try:
             async with asyncio.timeout_at(self._due(call, call.started + self.timeouts.first_token)) as deadline:
-                while refusal := await self._ask(path, call, learned, deadline):
+                while refusal := await self._ask(call, deadline):
                     call.takes = self._simpler(call, refusal)
         except (TimeoutError, aiohttp.ClientError):
             if not call.reply.complete:  # all that can be missing after the finish reason is the usage
@@ -148,13 +150,11 @@ class Server:
                 return other
         raise self._fault(refusal, call.request.model)
 
-    async def _ask(
-        self, path: str, call: Call[CapabilitiesT], learned: dict[str, CapabilitiesT], deadline: asyncio.Timeout
-    ) -> Refusal | None:
-        async with await self._send("POST", path, call.takes.body(call.request)) as response:
+    async def _ask(self, call: Call[CapabilitiesT], deadline: asyncio.Timeout) -> Refusal | None:
+        async with await self._send("POST", call.wire.path, call.takes.body(call.request)) as response:
             if response.status != 200:
                 return await _refusal(response)
-            learned[call.request.model] = call.takes
+            call.learned[call.request.model] = call.takes
             if response.content_type == "application/json":
                 if text := call.reply.feed_whole(await self._whole_body(response)):
                     call.on_text(text)

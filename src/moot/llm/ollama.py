@@ -89,22 +89,15 @@ class OllamaClient:
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         context = await self._context(request)
         takes = replace(self._learned.get(request.model, OllamaTakes()), context=context)
-        return await self._server.complete(
-            "api/chat", Call(request, on_text, WIRE, OllamaTakes(), takes), self._learned
-        )
+        return await self._server.complete(Call(request, on_text, WIRE, OllamaTakes(), takes, self._learned))
 
     async def list_models(self) -> tuple[str, ...]:
         return await self._server.fetch(
-            "GET",
-            "api/tags",
-            lambda body: tuple(str(model["name"]) for model in body["models"]),
-            does="list its models",
-            within=self._server.timeouts.connect,
+            "api/tags", lambda body: tuple(str(model["name"]) for model in body["models"]), does="list its models"
         )
 
     async def embed(self, model: str, texts: Sequence[str]) -> list[list[float]]:
         return await self._server.fetch(
-            "POST",
             "api/embed",
             lambda body: [[float(number) for number in vector] for vector in body["embeddings"]],
             does="embed text",
@@ -125,13 +118,7 @@ class OllamaClient:
     async def _largest_context(self, model: str) -> int:
         with suppress(ModelError):  # what is wrong will be said by the call itself
             return await self._server.fetch(
-                "POST",
-                "api/show",
-                _context_length,
-                does="describe its models",
-                within=self._server.timeouts.connect,
-                body={"model": model},
-                model=model,
+                "api/show", _context_length, does="describe its models", body={"model": model}, model=model
             )
         return MAX_CONTEXT
 
@@ -165,4 +152,4 @@ def _count(chunk: Any) -> Usage:
     )
 
 
-WIRE = StreamFormat("application/x-ndjson", b"", _take, _count)
+WIRE = StreamFormat("api/chat", "application/x-ndjson", b"", _take, _count)

@@ -23,16 +23,12 @@ class OpenAIClient:
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         first = self._takes(request.model)
-        call = Call(request, on_text, WIRE, first, self._learned.get(request.model, first))
-        return await self._server.complete("chat/completions", call, self._learned)
+        takes = self._learned.get(request.model, first)
+        return await self._server.complete(Call(request, on_text, WIRE, first, takes, self._learned))
 
     async def list_models(self) -> tuple[str, ...]:
         return await self._server.fetch(
-            "GET",
-            "models",
-            lambda body: tuple(str(model["id"]) for model in body["data"]),
-            does="list its models",
-            within=self._server.timeouts.connect,
+            "models", lambda body: tuple(str(model["id"]) for model in body["data"]), does="list its models"
         )
 
 
@@ -64,4 +60,4 @@ def _count(usage: Any) -> Usage:
     )
 
 
-WIRE = StreamFormat("text/event-stream", b"data:", _take, _count)
+WIRE = StreamFormat("chat/completions", "text/event-stream", b"data:", _take, _count)

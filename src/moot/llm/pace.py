@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from moot.errors import InvalidInput, ModelError, RateLimited, ServerFault
@@ -24,21 +24,12 @@ FEW = 3
 
 
 class Pace:
-    def __init__(
-        self,
-        max_concurrent: int | None = None,
-        requests_per_minute: float | None = None,
-        *,
-        now: Callable[[], float] | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        """`None` is unlimited, until the provider complains. `now` is the running loop's clock unless given."""
+    def __init__(self, max_concurrent: int | None = None, requests_per_minute: float | None = None) -> None:
+        """`None` is unlimited, until the provider complains."""
         if max_concurrent is not None and max_concurrent < 1:
             raise InvalidInput(f"max_concurrent is {max_concurrent}: it must be at least 1")
         if requests_per_minute is not None and not requests_per_minute > 0:
             raise InvalidInput(f"requests_per_minute is {requests_per_minute}: it must be more than 0")
-        self._now = now or _loop_time
-        self._sleep = sleep
         self._most = max_concurrent or math.inf
         self._allowed = self._most
         self._normal = self._most
@@ -86,11 +77,11 @@ class Pace:
                 if self._in_flight >= self._allowed:
                     self._change.clear()
                     await self._change.wait()
-                elif (seconds := self._next_start() - self._now()) > 0:
-                    await self._sleep(seconds)
+                elif (seconds := self._next_start() - _now()) > 0:
+                    await asyncio.sleep(seconds)
                 else:
                     break
-            self._last_start = self._now()
+            self._last_start = _now()
             self._in_flight += 1
 
     def _next_start(self) -> float:
@@ -117,7 +108,7 @@ class Pace:
         if (pause := _pause_asked_for(error, self._pause if news else 0.0)) is None:
             return
         self._limited = True
-        self._paused_until = max(self._paused_until, self._now() + pause)
+        self._paused_until = max(self._paused_until, _now() + pause)
         if news:
             self._refusals += 1
             self._successes = 0
@@ -137,5 +128,5 @@ def _pause_asked_for(error: ModelError, otherwise: float) -> float | None:
             return None
 
 
-def _loop_time() -> float:
+def _now() -> float:
     return asyncio.get_running_loop().time()

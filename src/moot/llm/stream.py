@@ -29,6 +29,8 @@ _THINK, _END_THINK = "<think>", "</think>"
 class StreamFormat:
     """How a dialect puts a reply on the wire: lines that begin with `prefix` hold one JSON object each."""
 
+    path: str
+    """Where its server takes requests."""
     content_type: str
     prefix: bytes
     take: Callable[[Reply, Any], None]

@@ -70,12 +70,11 @@ def debate(
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Debate a QUESTION and watch it live."""
-    from moot.terminal import commands
-    from moot.terminal.watch import Watching
+    from moot.terminal import commands, watch
 
     if list:
         _run(commands.list_debates(as_json))
-    tape, how = commands.Tape(record, replay, timing), Watching(as_json, output)
+    tape, how = commands.Tape(record, replay, timing), watch.Watching(as_json, output)
     if resume:
         _run(commands.resume(resume, question, tape, how))
     options = {"perspectives": perspectives, "max_rounds": max_rounds, "stance_a": stance_a, "model": model}
@@ -96,11 +95,10 @@ def fork(
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Go on from the first turns of a debate in a new one, with other models or settings."""
-    from moot.terminal import commands
-    from moot.terminal.watch import Watching
+    from moot.terminal import commands, watch
 
     asked = commands.Asked(None, "", {"model": model}, model_for or [], set or [])
-    _run(commands.fork(debate_id, at, asked, Watching(as_json, output)))
+    _run(commands.fork(debate_id, at, asked, watch.Watching(as_json, output)))
 
 
 @cli.command()
@@ -116,12 +114,11 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Have an idea defended, attacked and scored; several ideas end in a ranking."""
-    from moot.terminal.commands import Asked
-    from moot.terminal.evaluate import Evaluating
-    from moot.terminal.evaluate import evaluate as run
+    from moot.terminal import commands
+    from moot.terminal import evaluate as ideas
 
-    asked = Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
-    _run(run(paths, Evaluating(debate, topics, output, compare, as_json), asked))
+    asked = commands.Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
+    _run(ideas.evaluate(paths, ideas.Evaluating(debate, topics, output, compare, as_json), asked))
 
 
 @cli.command()
@@ -137,8 +134,7 @@ def reply(
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Answer a debate that waits, and go on with it; or guide one that runs."""
-    from moot.terminal import commands
-    from moot.terminal.watch import Watching
+    from moot.terminal import commands, watch
 
     given: dict[Action, str | bool | None] = {
         "continue": go_on,
@@ -148,7 +144,7 @@ def reply(
         "approve": approve,
         "reject": reject,
     }
-    _run(commands.reply(debate_id, given, Watching(as_json, output)))
+    _run(commands.reply(debate_id, given, watch.Watching(as_json, output)))
 
 
 @cli.command()

@@ -14,7 +14,7 @@ from moot.app import App
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import NotFound
-from moot.export.documents import transcript
+from moot.export.transcript import transcript
 from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line, with_errors
 
 LATEST = 20

@@ -30,11 +30,10 @@ from moot.reading.debate import Reading
 from moot.reading.history import events_of, open_question
 from moot.web.openai import words
 from moot.web.openai.words import ChatRequest, Telling
+from moot.web.stream.hub import BEAT, BEAT_SECONDS
 
 PREFIX = "/v1/"
 OWNER = "moot"
-BEAT = b": still here\n\n"
-BEAT_SECONDS = 15.0
 MAX_KEY = 200
 MAX_EARLIER = 4
 """Debates of the same conversation of which a new one is told."""
