@@ -126,7 +126,10 @@ class Format(Generic[S, O_co]):
         """How readers call a seat, those outside the format (clock, human) included."""
         if debate and (given := self.titles(debate).get(seat)):
             return given
-        return next((declared.title for declared in self.seats if declared.name == seat), seat.capitalize())
+        for declared in self.seats:  # for each seat and turn of each prompt
+            if declared.name == seat:
+                return declared.title
+        return seat.capitalize()
 
     def reason(self, stop_reason: str | None) -> str:
         """Why a debate ended, in words."""

@@ -23,7 +23,12 @@ def _machine() -> str:
 
 
 def this_process() -> str:
-    return f"process {os.getpid()} on {_machine()}{_since(os.getpid())}"
+    return _name(os.getpid())
+
+
+@functools.cache
+def _name(number: int) -> str:
+    return f"process {number} on {_machine()}{_since(number)}"
 
 
 def is_dead(owner: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -33,6 +34,7 @@ Command: TypeAlias = Coroutine[None, None, Exit | None]
 def run_command(command: Command) -> Exit:
     """Run a command to its exit code; an error is one line on stderr, and what went wrong inside is in moot.log."""
     _log_to_file()
+    gc.set_threshold(10_000, 10, 10)  # debates are much live data: at Python's 700 this took a sixth of the CPU time
     try:
         code = _event_loop()(command) or Exit.DONE
         sys.stdout.flush()
