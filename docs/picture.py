@@ -13,23 +13,24 @@ from rich.text import Text
 
 from moot.app import build
 from moot.settings import load
-from moot.terminal.views import headline, introduction, outcome_view
+from moot.terminal.tables import introduction, outcome_view
+from moot.terminal.views import headline
 
-LONGEST = 380
+MAX_TEXT = 380
 
 
 async def picture(debate_id: str) -> str:
     console = Console(record=True, width=100, force_terminal=True, file=sys.stderr)
     async with build(load()) as app:
-        record, turns, _ = await app.load(debate_id)
-    format = app.formats[record.format]
-    console.print(introduction(record, format))
-    for turn in turns:
+        debate = await app.read(debate_id)
+    console.print(introduction(debate))
+    for turn in debate.events:
         console.print()
-        console.print(headline(format, turn.seat, turn.kind, turn.round))
-        console.print(Padding(Text(shorten(turn.content, LONGEST, placeholder=" …")), (0, 2)))
-    console.print(outcome_view(format.outcome.model_validate(record.outcome), record.stop_reason))
-    return console.export_svg(title=f"moot debate {record.topic!r}", code_format=_without_fonts())
+        console.print(headline(debate.format, turn))
+        console.print(Padding(Text(shorten(turn.content, MAX_TEXT, placeholder=" …")), (0, 2)))
+    if debate.outcome:
+        console.print(outcome_view(debate.outcome, debate.reason))
+    return console.export_svg(title=f"moot debate {debate.record.topic!r}", code_format=_without_fonts())
 
 
 def _without_fonts() -> str:

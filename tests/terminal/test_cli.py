@@ -97,7 +97,9 @@ def test_the_second_interrupt_leaves_at_once_and_the_debate_can_be_resumed(serve
         130,
         f"moot: {debate_id} was left; go on with: moot debate --resume {debate_id}\n",
     )
-    assert run("show", debate_id).out.endswith(f"\n{debate_id} is stopped: the run was interrupted\n")
+    # Whether the first signal's wish was stored before the second one came is a matter of moments.
+    reasons = ("the run was interrupted", "a person stopped it")
+    assert run("show", debate_id).out.endswith(tuple(f"\n{debate_id} is stopped: {reason}\n" for reason in reasons))
     assert [turn["position"] for turn in run("debate", "--resume", debate_id, "--json").turns] == POSITIONS
 
 

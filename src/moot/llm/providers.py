@@ -58,7 +58,13 @@ class Provider:
         if "://" not in url:
             url = f"http://{_with_port(url, self.port)}"
         url = re.sub(r"(?<=://)0\.0\.0\.0(?=[:/]|$)", "127.0.0.1", url)  # to listen on, not to call
-        return url if urlsplit(url).path.strip("/") else url.rstrip("/") + self.path
+        try:
+            parts = urlsplit(url)
+            _ = parts.port  # read only when it is asked for
+        except ValueError as error:
+            message = f"the address of {self.name} cannot be used: {error}; write one such as http://gpu-1:8000/v1"
+            raise InvalidInput(message) from None
+        return url if parts.path.strip("/") else url.rstrip("/") + self.path
 
 
 def _with_port(address: str, port: int | None) -> str:
