@@ -36,7 +36,7 @@ from moot.errors import InvalidInput
 from moot.formats import by_name
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE, CritiqueSettings
-from moot.formats.critique.issues import Issue, Reviewed
+from moot.formats.critique.issues import Reviewed, TrackedIssue
 from moot.llm.models import Models
 from moot.settings import AppSettings
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
@@ -254,7 +254,7 @@ async def test_the_outcome_tells_what_was_held_against_the_answer_and_what_becam
             Reviewed(round=2, score=7, ready=False, raised=1, open=2),
         ],
         issues=[
-            Issue(
+            TrackedIssue(
                 number=1,
                 severity="critical",
                 text="Why is q even?",
@@ -266,7 +266,7 @@ async def test_the_outcome_tells_what_was_held_against_the_answer_and_what_becam
                 reply="because q² = 2r².",
                 replied=2,
             ),
-            Issue(
+            TrackedIssue(
                 number=2,
                 severity="minor",
                 text="Lowest terms?",
@@ -278,7 +278,7 @@ async def test_the_outcome_tells_what_was_held_against_the_answer_and_what_becam
                 reply="it is.",
                 replied=2,
             ),
-            Issue(
+            TrackedIssue(
                 number=3,
                 severity="major",
                 text="What is p?",
@@ -288,7 +288,9 @@ async def test_the_outcome_tells_what_was_held_against_the_answer_and_what_becam
                 upheld=1,
                 status="withdrawn",
             ),
-            Issue(number=4, severity="major", text="It is *bold*.", passage="", quoted=False, raised=2, upheld=2),
+            TrackedIssue(
+                number=4, severity="major", text="It is *bold*.", passage="", quoted=False, raised=2, upheld=2
+            ),
         ],
         open_issues=[2, 4],
         ended="no_critical_issues",

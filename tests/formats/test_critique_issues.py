@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from moot.core.debate import Turn
 from moot.formats.critique.answers import Critique, Raised, replies
-from moot.formats.critique.issues import Issue, auto_score, judged, replied, tracked
+from moot.formats.critique.issues import TrackedIssue, auto_score, judged, replied, tracked
 from moot.players.answer import Unreadable, parse
 
-OPEN = Issue(number=1, severity="critical", text="Why is q even?", passage="so is q", quoted=True, raised=1, upheld=1)
+OPEN = TrackedIssue(
+    number=1, severity="critical", text="Why is q even?", passage="so is q", quoted=True, raised=1, upheld=1
+)
 
 
 def after(*turns: Turn) -> list[tuple[int, str, str]]:
@@ -25,7 +27,7 @@ def after(*turns: Turn) -> list[tuple[int, str, str]]:
 def test_an_issue_is_answered_when_the_proposer_replies_and_the_skeptic_does_not_take_it_up_again() -> None:
     said = (proposal(PROPOSAL, 1), review(critique(), 1), proposal("Issue 1: because q² = 2r².", 2))
     assert tracked(said[:2]) == (OPEN,)
-    waiting = Issue(
+    waiting = TrackedIssue(
         number=1,
         severity="critical",
         text="Why is q even?",
@@ -38,7 +40,7 @@ def test_an_issue_is_answered_when_the_proposer_replies_and_the_skeptic_does_not
         replied=2,
     )
     assert tracked(said) == (waiting,)
-    settled = Issue(
+    settled = TrackedIssue(
         number=1,
         severity="critical",
         text="Why is q even?",
@@ -160,7 +162,7 @@ ALLOWED = {
 
 @given(st.lists(st.tuples(PROPOSALS, CRITIQUES), max_size=8))
 def test_no_issue_is_ever_lost_renumbered_or_settled_in_another_way(rounds: list[tuple[str, Critique]]) -> None:
-    issues: tuple[Issue, ...] = ()
+    issues: tuple[TrackedIssue, ...] = ()
     turns: list[Turn] = []
     for round, (words, form) in enumerate(rounds, 1):
         heard = replied(issues, words, round)
@@ -181,7 +183,7 @@ def test_no_issue_is_ever_lost_renumbered_or_settled_in_another_way(rounds: list
     assert tracked(turns) == issues
 
 
-def check_step(was: Issue, became: Issue, form: Critique) -> None:
+def check_step(was: TrackedIssue, became: TrackedIssue, form: Critique) -> None:
     same = ("number", "text", "passage", "quoted", "raised", "reply", "replied")
     assert [getattr(was, name) for name in same] == [getattr(became, name) for name in same]
     assert (was.status, became.status) in ALLOWED
@@ -292,11 +294,15 @@ def test_the_automatic_score_is_the_last_score_less_what_stayed_open(
     score: float | None, severities: list[Any], auto: float | None
 ) -> None:
     held = [
-        Issue(number=at, severity=severity, text="x", passage="", quoted=False, raised=1, upheld=1)
+        TrackedIssue(number=at, severity=severity, text="x", passage="", quoted=False, raised=1, upheld=1)
         for at, severity in enumerate(severities, 1)
     ]
     settled = [
-        Issue(number=8, severity="critical", text="x", passage="", quoted=False, raised=1, upheld=1, status="answered"),
-        Issue(number=9, severity="major", text="x", passage="", quoted=False, raised=1, upheld=1, status="withdrawn"),
+        TrackedIssue(
+            number=8, severity="critical", text="x", passage="", quoted=False, raised=1, upheld=1, status="answered"
+        ),
+        TrackedIssue(
+            number=9, severity="major", text="x", passage="", quoted=False, raised=1, upheld=1, status="withdrawn"
+        ),
     ]
     assert auto_score(score, [*held, *settled]) == auto

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from moot.core.charts import signed
 from moot.core.debate import Bar, Record, Rows, Status
 from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict, compare, last_of, ranking
-from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, Verdict, adjust, change, overall
+from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, ScoreVerdict, adjust, change, overall
 from moot.formats.evaluation.settings import Level
 
 points = st.floats(0, 10)
 levels: st.SearchStrategy[Level] = st.sampled_from(["low", "medium", "high"])
-verdicts = st.builds(Verdict, points, points, levels, st.booleans())
+verdicts = st.builds(ScoreVerdict, points, points, levels, st.booleans())
 categories = st.sampled_from(["problem", "solution", "market", "team"])
 
 
@@ -38,12 +38,12 @@ categories = st.sampled_from(["problem", "solution", "market", "team"])
 def test_a_verdict_moves_a_score_by_margin_and_confidence(
     advocate: float, challenger: float, confidence: Level, moved: float
 ) -> None:
-    assert change(Verdict(advocate, challenger, confidence)) == pytest.approx(moved)
+    assert change(ScoreVerdict(advocate, challenger, confidence)) == pytest.approx(moved)
 
 
 @given(verdicts, points)
 def test_an_adjusted_score_stays_on_the_scale_and_within_what_one_topic_may_move(
-    verdict: Verdict, score: float
+    verdict: ScoreVerdict, score: float
 ) -> None:
     after = adjust([verdict], score)
     assert 0 <= after <= 10
@@ -51,7 +51,7 @@ def test_an_adjusted_score_stays_on_the_scale_and_within_what_one_topic_may_move
 
 
 @given(verdicts, points)
-def test_a_score_moves_towards_the_winner_and_not_at_all_without_one(verdict: Verdict, score: float) -> None:
+def test_a_score_moves_towards_the_winner_and_not_at_all_without_one(verdict: ScoreVerdict, score: float) -> None:
     after = adjust([verdict], score)
     match verdict.winner:
         case "advocate":
@@ -66,7 +66,7 @@ def test_a_score_moves_towards_the_winner_and_not_at_all_without_one(verdict: Ve
 def test_a_verdict_that_could_not_be_read_moves_nothing(
     advocate: float, challenger: float, confidence: Level, score: float
 ) -> None:
-    assert adjust([Verdict(advocate, challenger, confidence, fallback=True)], score) == score
+    assert adjust([ScoreVerdict(advocate, challenger, confidence, fallback=True)], score) == score
 
 
 @given(points, points, points, levels, points)
@@ -74,30 +74,30 @@ def test_the_better_the_advocate_did_the_higher_the_score(
     worse: float, better: float, challenger: float, confidence: Level, score: float
 ) -> None:
     worse, better = sorted((worse, better))
-    before, after = (adjust([Verdict(given, challenger, confidence)], score) for given in (worse, better))
+    before, after = (adjust([ScoreVerdict(given, challenger, confidence)], score) for given in (worse, better))
     assert after >= before
 
 
 @given(points, points, points)
 def test_the_surer_the_arbiter_the_further_a_score_moves(advocate: float, challenger: float, score: float) -> None:
-    moved = [abs(adjust([Verdict(advocate, challenger, confidence)], score) - score) for confidence in CERTAINTY]
+    moved = [abs(adjust([ScoreVerdict(advocate, challenger, confidence)], score) - score) for confidence in CERTAINTY]
     assert moved == sorted(moved)
 
 
 @given(verdicts, points, points)
-def test_of_two_scores_the_higher_stays_the_higher(verdict: Verdict, one: float, other: float) -> None:
+def test_of_two_scores_the_higher_stays_the_higher(verdict: ScoreVerdict, one: float, other: float) -> None:
     lower, higher = sorted((one, other))
     assert adjust([verdict], lower) <= adjust([verdict], higher)
 
 
 @given(verdicts, points)
-def test_sides_that_change_places_move_the_score_as_far_the_other_way(verdict: Verdict, score: float) -> None:
+def test_sides_that_change_places_move_the_score_as_far_the_other_way(verdict: ScoreVerdict, score: float) -> None:
     swapped = replace(verdict, score_advocate=verdict.score_challenger, score_challenger=verdict.score_advocate)
     assert change(swapped) == -change(verdict)
 
 
 @given(st.lists(verdicts, max_size=8), points, st.randoms(use_true_random=False))
-def test_topics_on_one_category_add_up_in_any_order(several: list[Verdict], score: float, random: Random) -> None:
+def test_topics_on_one_category_add_up_in_any_order(several: list[ScoreVerdict], score: float, random: Random) -> None:
     after = adjust(several, score)
     assert 0 <= after <= 10
     assert after == pytest.approx(min(10, max(0, score + sum(map(change, several)))))

@@ -14,7 +14,7 @@ from moot.app import App, build
 from moot.core.debate import Usage
 from moot.errors import InvalidInput, Unreachable
 from moot.llm.client import Completion, Message, Request
-from moot.llm.models import Choice, Models
+from moot.llm.models import ModelChoice, Models
 from moot.llm.providers import ModelName, parse_name
 from moot.players.model import retry_delay
 from moot.settings import AppSettings, ProviderSettings
@@ -78,14 +78,16 @@ async def test_without_any_choice_the_environment_decides(server: ModelServer) -
 async def test_every_choice_says_why(server: ModelServer) -> None:
     async with app_with(KEYS, models={"judge": "openai:j"}) as app:
         debater, _, judge = app.formats["duel"].seats
-        assert await app.drafts.choose_model(judge) == Choice("openai:j", "MOOT_MODEL or moot.yaml")
-        assert await app.drafts.choose_model(debater) == Choice("deepseek:deepseek-chat", "DEEPSEEK_API_KEY is set")
+        assert await app.drafts.choose_model(judge) == ModelChoice("openai:j", "MOOT_MODEL or moot.yaml")
+        assert await app.drafts.choose_model(debater) == ModelChoice(
+            "deepseek:deepseek-chat", "DEEPSEEK_API_KEY is set"
+        )
     async with app_with({**KEYS, **GROUPS}) as app:
-        assert await app.drafts.choose_model(judge) == Choice("deepseek:thinker", "DEEPSEEK_MODEL_JUDGE is set")
+        assert await app.drafts.choose_model(judge) == ModelChoice("deepseek:thinker", "DEEPSEEK_MODEL_JUDGE is set")
     async with app_with({"OLLAMA_HOST": server.url.removesuffix("/v1")}) as app:
-        assert await app.drafts.choose_model(judge) == Choice("ollama:qwen3:32b", "ollama is running")
+        assert await app.drafts.choose_model(judge) == ModelChoice("ollama:qwen3:32b", "ollama is running")
     async with app_with({}) as app:
-        assert await app.drafts.choose_model(judge) == Choice("local:smollm2", "nothing else is configured")
+        assert await app.drafts.choose_model(judge) == ModelChoice("local:smollm2", "nothing else is configured")
 
 
 @pytest.mark.parametrize(

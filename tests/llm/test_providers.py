@@ -11,7 +11,7 @@ from moot.app import build
 from moot.core.debate import JsonObject, Status
 from moot.errors import InvalidInput
 from moot.llm.client import Request, Schema
-from moot.llm.models import Choice, Models
+from moot.llm.models import ModelChoice, Models
 from moot.llm.providers import BUILT_IN, Provider
 from moot.settings import AppSettings
 from stage import sensible
@@ -173,7 +173,7 @@ def test_an_address_that_is_none_is_refused_with_what_to_write(given: str) -> No
 async def test_a_running_ollama_is_found_and_its_embedder_is_not_taken_for_a_speaker() -> None:
     async with ollama() as fake:
         models = Models({"OLLAMA_HOST": fake.url.removeprefix("http://")})
-        assert await models.default() == Choice("ollama:qwen3:8b", "ollama is running")
+        assert await models.default() == ModelChoice("ollama:qwen3:8b", "ollama is running")
         await models.close()
 
 
@@ -183,7 +183,7 @@ async def test_another_server_of_one_s_own_is_found_when_its_address_is_set() ->
 
     async with Fake().serving({"/v1/models": names}) as fake:
         models = Models({"OLLAMA_HOST": "127.0.0.1:9", "LMSTUDIO_BASE_URL": fake.url})
-        assert await models.default() == Choice("lmstudio:qwen3-8b", "lmstudio is running")
+        assert await models.default() == ModelChoice("lmstudio:qwen3-8b", "lmstudio is running")
         await models.close()
 
 

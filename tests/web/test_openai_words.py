@@ -16,14 +16,14 @@ from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted, Waitin
 from moot.errors import InvalidInput
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.format import PANEL
-from moot.web.openai.words import ANYTIME, Heard, Message, Telling, asked, conversation, heard, read, topic
+from moot.web.openai.words import ANYTIME, ChatMessage, Heard, Telling, asked, conversation, heard, read, topic
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 SIGNED = "It is so.\n\n— [moot DEB-abcd2345](http://127.0.0.1/debates/DEB-abcd2345)"
 
 
-def said(*messages: tuple[str, str]) -> list[Message]:
-    return [Message(role=role, content=content) for role, content in messages]
+def said(*messages: tuple[str, str]) -> list[ChatMessage]:
+    return [ChatMessage(role=role, content=content) for role, content in messages]
 
 
 # What a client sends
@@ -43,11 +43,11 @@ def test_only_the_last_line_of_that_form_names_a_debate() -> None:
 
 def test_parts_of_text_are_joined_and_others_refused() -> None:
     parts: list[dict[str, Any]] = [{"type": "text", "text": "Cats"}, {"type": "text", "text": "or dogs?"}]
-    assert conversation([Message(role="user", content=parts)]).question == "Cats\nor dogs?"  # type: ignore[arg-type]
+    assert conversation([ChatMessage(role="user", content=parts)]).question == "Cats\nor dogs?"  # type: ignore[arg-type]
     image = {"type": "image_url", "image_url": {"url": "data:,"}}
     with pytest.raises(InvalidInput, match=r"messages\.0: 'image_url' cannot be debated; send its content as text"):
-        conversation([Message(role="user", content=[*parts, image])])  # type: ignore[list-item]
-    earlier = Message(role="user", content=[*parts, image])  # type: ignore[list-item]
+        conversation([ChatMessage(role="user", content=[*parts, image])])  # type: ignore[list-item]
+    earlier = ChatMessage(role="user", content=[*parts, image])  # type: ignore[list-item]
     assert topic(conversation([earlier, *said(("user", "Why?"))]), {}) == (
         "Why?\n\n<conversation>\nUser: Cats or dogs?\n</conversation>"
     )

@@ -14,7 +14,7 @@ from moot.core.format import AnyFormat
 from moot.core.replay import next_steps
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, ScriptChanged, faults
-from moot.llm.models import Choice, Models
+from moot.llm.models import ModelChoice, Models
 from moot.llm.providers import PREFERRED, USUAL
 from moot.settings import AppSettings
 from moot.text.plain import clean
@@ -31,7 +31,7 @@ class Drafts:
         self._settings = settings
         self._models = models
         self._formats = formats
-        self._default_model: Choice | None = None
+        self._default_model: ModelChoice | None = None
 
     async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> Record:
         chosen = known_formats.find(self._formats, format)
@@ -71,16 +71,16 @@ class Drafts:
         _check_fork(record, origin, position, format)
         return record
 
-    async def choose_model(self, seat: Seat, settings: Settings | None = None) -> Choice:
+    async def choose_model(self, seat: Seat, settings: Settings | None = None) -> ModelChoice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
         if settings and (name := settings.model_for(seat)):
-            return Choice(name, "chosen for this debate")
+            return ModelChoice(name, "chosen for this debate")
         if name := self._settings.models.get(seat.name) or self._settings.model:
-            return Choice(name, "MOOT_MODEL or moot.yaml")
+            return ModelChoice(name, "MOOT_MODEL or moot.yaml")
         if choice := self._models.group_default(seat.group):
             return choice
         if seat.prefers and await self._models.has(preferred := PREFERRED[seat.prefers]):
-            return Choice(preferred, "this seat is meant for it, and it is there")
+            return ModelChoice(preferred, "this seat is meant for it, and it is there")
         if self._default_model is None:
             self._default_model = await self._models.default()
         return self._default_model

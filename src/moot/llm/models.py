@@ -34,7 +34,7 @@ LOCAL_SAMPLING: Mapping[str, JsonValue] = {
 PROBE = Timeouts(connect=2)
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """A model, and why it was taken."""
 
     name: str
@@ -104,19 +104,21 @@ class Models:
         if not isinstance(self._tape, Recording):
             self._provider(parsed)
 
-    async def default(self) -> Choice:
+    async def default(self) -> ModelChoice:
         """What there is: a key in the environment, a server on this machine that is running, or the built-in model."""
         if isinstance(self._tape, Recording) and (calls := self._tape.unused()):
-            return Choice(str(ModelName(calls[0].provider, calls[0].request.model)), "the recording begins with it")
+            return ModelChoice(
+                str(ModelName(calls[0].provider, calls[0].request.model)), "the recording begins with it"
+            )
         for provider in self.providers.values():
             if provider.default_model and self._key(provider):
-                return Choice(f"{provider.name}:{provider.default_model}", f"{provider.key_env} is set")
+                return ModelChoice(f"{provider.name}:{provider.default_model}", f"{provider.key_env} is set")
         for provider in self.providers.values():
             if self._looked_for(provider) and (models := await self.reachable(provider)):
                 chat = [model for model in models if "embed" not in model]
                 if chat:
-                    return Choice(f"{provider.name}:{chat[0]}", f"{provider.name} is running")
-        return Choice(BUILT_IN_MODEL, "nothing else is configured")
+                    return ModelChoice(f"{provider.name}:{chat[0]}", f"{provider.name} is running")
+        return ModelChoice(BUILT_IN_MODEL, "nothing else is configured")
 
     async def reachable(self, provider: Provider) -> tuple[str, ...] | None:
         """The provider's models; None when it cannot be asked."""
@@ -143,12 +145,12 @@ class Models:
     async def list_models(self, provider: Provider) -> tuple[str, ...]:
         return await self._client(provider, PROBE).list_models()
 
-    def group_default(self, group: str) -> Choice | None:
+    def group_default(self, group: str) -> ModelChoice | None:
         """A provider's own variable for a group of seats, such as DEEPSEEK_MODEL_JUDGE."""
         for provider in self.providers.values():
             variable = f"{provider.name.upper()}_MODEL_{group.upper()}"
             if self._key(provider) and (model := self._environ.get(variable)):
-                return Choice(f"{provider.name}:{model}", f"{variable} is set")
+                return ModelChoice(f"{provider.name}:{model}", f"{variable} is set")
         return None
 
     def configured(self, provider: Provider) -> bool:

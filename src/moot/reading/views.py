@@ -12,7 +12,7 @@ from moot.core.debate import Action, JsonObject, Status, Usage
 from moot.reading.debate import Reading
 
 
-class View(BaseModel):
+class FromAttributes(BaseModel):
     """Made of whatever has fields of these names; times are seconds there."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -26,7 +26,7 @@ class SeatView(BaseModel):
     max_tokens: int
 
 
-class TurnView(View):
+class TurnView(FromAttributes):
     position: int
     seat: str
     title: str = Field("", description="how readers call the seat")
@@ -44,7 +44,7 @@ class TurnView(View):
     event_id: int
 
 
-class QuestionView(View):
+class QuestionView(FromAttributes):
     """What a debate asks a person; `position` is where the answer goes."""
 
     question: str
@@ -56,7 +56,7 @@ class QuestionView(View):
     position: int
 
 
-class FailureView(View):
+class FailureView(FromAttributes):
     """An attempt that failed, with what had arrived."""
 
     position: int
@@ -69,13 +69,13 @@ class FailureView(View):
     at: datetime
 
 
-class RatingView(View):
+class RatingView(FromAttributes):
     stars: int
     comment: str
     at: datetime
 
 
-class WorkflowView(View):
+class WorkflowView(FromAttributes):
     id: str
     title: str
     body: str
@@ -85,7 +85,7 @@ class WorkflowView(View):
     result: str
 
 
-class NoticeView(View):
+class NoticeView(FromAttributes):
     """What a webhook was told of a debate, or will be."""
 
     id: str
@@ -98,7 +98,7 @@ class NoticeView(View):
     result: str
 
 
-class OriginView(View):
+class OriginView(FromAttributes):
     """What a fork began as: the first `position` turns of another debate."""
 
     debate: str

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from rapidfuzz.fuzz import partial_ratio_alignment, ratio
 
 Verdict = Literal["verified", "near", "missing"]
-Place: TypeAlias = tuple[int, int]
+Span: TypeAlias = tuple[int, int]
 """Where something begins and ends in the normal form of a text."""
 
 NEAR = 85.0
@@ -219,11 +219,11 @@ def _parts(quote: str) -> list[str]:
     return [found for part in ELLIPSIS.split(quote) if (found := words(part))]
 
 
-def _places(parts: Sequence[str], normal: str) -> list[Place]:
+def _places(parts: Sequence[str], normal: str) -> list[Span]:
     """Where the parts stand in this order; empty if one does not, or is so short that it would be found anywhere."""
     if len(parts) > 1 and not all(map(_long_enough, parts)):
         return []
-    places: list[Place] = []
+    places: list[Span] = []
     end = 0
     for part in parts:
         start = normal.find(f" {part} ", end)
@@ -234,7 +234,7 @@ def _places(parts: Sequence[str], normal: str) -> list[Place]:
     return places
 
 
-def _hidden_negation(places: Sequence[Place], normal: str) -> Place | None:
+def _hidden_negation(places: Sequence[Span], normal: str) -> Span | None:
     """The two parts, with what is between them, whose ellipsis turns what was said into its opposite."""
     for (start, gap), (gap_end, end) in pairwise(places):
         hidden = normal[gap:gap_end].split()
@@ -260,12 +260,12 @@ def _original(text: str, start: int, end: int) -> str:
     return unicodedata.normalize("NFC", text)[spans[2 * first] : spans[2 * last + 1]]
 
 
-def _aligned(part: str, normal: str) -> Place | None:
+def _aligned(part: str, normal: str) -> Span | None:
     alignment = partial_ratio_alignment(part, normal, score_cutoff=NEAR)
     return (alignment.dest_start, alignment.dest_end) if alignment else None
 
 
-def _anchored(part: str, normal: str) -> Place | None:
+def _anchored(part: str, normal: str) -> Span | None:
     """Where most of the part's word pairs would put it: a long part is bound to share some with what it is near to."""
     votes: Counter[int] = Counter()
     pairs = list(re.finditer(r"(?=(?<!\S)(\S+ \S+))", part))

@@ -49,7 +49,7 @@ JSON_PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class WebState:
     """What the routes work with."""
 
     app: App
@@ -69,12 +69,12 @@ class Server:
         self.hub.disconnect(debate_id)
 
 
-def the_server(request: Request) -> Server:
-    server: Server = request.app.state.server
+def the_server(request: Request) -> WebState:
+    server: WebState = request.app.state.server
     return server
 
 
-Serving = Annotated[Server, Depends(the_server)]
+Serving = Annotated[WebState, Depends(the_server)]
 DebateId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB- and 8 characters")]
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, description="who repeats it gets the same debate")

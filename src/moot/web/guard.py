@@ -47,7 +47,7 @@ HEADERS = (
 )
 
 
-class Refusal(NamedTuple):
+class RefusedRequest(NamedTuple):
     status: int
     code: str
     message: str
@@ -107,9 +107,11 @@ class Guard:
             return
         body = await _body(receive, headers, _largest(scope)) if scope["method"] not in SAFE_METHODS else b""
         if body is None:
-            await answer.refuse(Refusal(413, "too_large", f"the body is over {_largest(scope) // 1024} kB; send less"))
+            await answer.refuse(
+                RefusedRequest(413, "too_large", f"the body is over {_largest(scope) // 1024} kB; send less")
+            )
         elif body and _is_api(scope) and not _is_json(headers):
-            await answer.refuse(Refusal(415, "not_json", "send the body as application/json"))
+            await answer.refuse(RefusedRequest(415, "not_json", "send the body as application/json"))
         else:
             replay = _replaying(body, receive) if scope["method"] not in SAFE_METHODS else receive
             await self._answer(scope, replay, answer)
@@ -122,18 +124,20 @@ class Guard:
             if answer.begun:
                 raise
             what = f"something went wrong inside ({type(error).__name__}); the server's log tells more"
-            await answer.refuse(Refusal(500, "internal_error", what))
+            await answer.refuse(RefusedRequest(500, "internal_error", what))
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> RefusedRequest | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1:
-            return Refusal(400, "bad_host", "send exactly one Host header")
+            return RefusedRequest(400, "bad_host", "send exactly one Host header")
         if _name(hosts[0]) not in self.access.hosts:
-            return Refusal(421, "unknown_host", "this server has another name; add this one to MOOT_ALLOWED_HOSTS")
+            return RefusedRequest(
+                421, "unknown_host", "this server has another name; add this one to MOOT_ALLOWED_HOSTS"
+            )
         if scope["method"] not in SAFE_METHODS and _is_foreign(hosts[0], headers):
-            return Refusal(403, "cross_site", "requests from other sites are refused")
+            return RefusedRequest(403, "cross_site", "requests from other sites are refused")
         if not self._may_enter(scope, headers):
-            return Refusal(401, "unauthorized", "send the header Authorization: Bearer TOKEN, or log in")
+            return RefusedRequest(401, "unauthorized", "send the header Authorization: Bearer TOKEN, or log in")
         return None
 
     def _may_enter(self, scope: Scope, headers: Headers) -> bool:
@@ -159,7 +163,7 @@ class _Answer:
             message["headers"] = [*message.get("headers", ()), *HEADERS]
         await self.send(message)
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def refuse(self, refusal: RefusedRequest) -> None:
         told = {"error": {"code": refusal.code, "message": refusal.message}}
         body = orjson.dumps(openai_server.fault(*refusal) if self.path.startswith(openai_server.PREFIX) else told)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -12,7 +12,7 @@ from moot.core.debate import Action, JsonObject, Record, Usage
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
 from moot.formats import DEFAULT
-from moot.reading.views import DebateView, View
+from moot.reading.views import DebateView, FromAttributes
 from moot.store.store import Cursor
 
 # Requests
@@ -72,7 +72,7 @@ class DebateList(BaseModel):
     next_cursor: str | None
 
 
-class FormatSeat(View):
+class FormatSeat(FromAttributes):
     name: str
     title: str
     group: str
@@ -93,7 +93,7 @@ class FormatList(BaseModel):
     formats: list[FormatView]
 
 
-class PerspectiveView(View):
+class PerspectiveView(FromAttributes):
     name: str
     priorities: tuple[str, ...]
     trade_offs: str
@@ -103,7 +103,7 @@ class PerspectiveList(BaseModel):
     perspectives: list[PerspectiveView]
 
 
-class TemplateView(View):
+class TemplateView(FromAttributes):
     name: str
     title: str
     when: str

@@ -26,7 +26,7 @@ from moot.runs.embedded import EmbeddedQueue
 from moot.settings import AppSettings
 from moot.telemetry.metrics import Metrics
 from moot.text.plain import printable
-from moot.web.api import Server, routes
+from moot.web.api import WebState, routes
 from moot.web.guard import COOKIE, Access, Guard, access
 from moot.web.metrics import add_metrics
 from moot.web.openai import endpoint as openai_server
@@ -68,7 +68,7 @@ def build_app(app: App, hub: Hub, who: Access | None = None, concurrency: int | 
         redoc_url=None,
         lifespan=lifespan,
     )
-    web.state.server = Server(app, hub)
+    web.state.server = WebState(app, hub)
     web.state.access = who
     web.include_router(routes)
     web.include_router(openai_server.routes(app, hub.closed))

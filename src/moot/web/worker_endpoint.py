@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from fastapi import FastAPI
 
 from moot.app import App
-from moot.web.api import Server, health
+from moot.web.api import WebState, health
 from moot.web.guard import Access
 from moot.web.metrics import add_metrics
 from moot.web.server import Uvicorn, guarded, opened
@@ -34,7 +34,7 @@ async def telling(app: App, port: int) -> AsyncIterator[str]:
 
 def build_beside(app: App, who: Access) -> FastAPI:
     web = FastAPI(title="moot worker", openapi_url=None)
-    web.state.server = Server(app, Hub())
+    web.state.server = WebState(app, Hub())
     web.add_api_route("/api/health", health)
     add_metrics(web, app)
     return guarded(web, who)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from moot.core.debate import Limits, Outcome, Record, Turn
 from moot.core.script import Debate
 from moot.core.trace import iso
-from moot.formats.critique.issues import Issue, Reviewed, auto_score, open_issues, reviews, tracked
+from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
 from moot.text.markdown import contained, front_matter, in_line, table_of
 from moot.trust.caveats import about_models, about_turns
 
@@ -21,7 +21,7 @@ ENDED = {**REASONS, "max_rounds": "all rounds were used", "concluded": "a person
 MAX_TITLE = 120
 
 
-class Template(BaseModel):
+class UsedTemplate(BaseModel):
     """A reasoning template as the library hands it out."""
 
     name: str
@@ -35,7 +35,7 @@ class FinalAnswer(Outcome):
 
     templates: dict[str, str] = Field(description="name → title of the templates the proposer worked from")
     rounds: list[Reviewed]
-    issues: list[Issue]
+    issues: list[TrackedIssue]
     open_issues: list[int] = Field(description="the numbers of those that stayed open")
     ended: str = Field(description="why the rounds ended")
     early_stopped: bool = Field(description="whether rounds were left")
@@ -58,13 +58,13 @@ class FinalAnswer(Outcome):
         return "\n\n".join([*_heading(self, record), *_body(self)]) + "\n"
 
 
-def templates_of(turn: Turn | None) -> tuple[Template, ...]:
+def templates_of(turn: Turn | None) -> tuple[UsedTemplate, ...]:
     """What the library found; nothing in a rehearsal, or when it found nothing."""
     found: Any = (turn.data or {}).get("templates") if turn else None
-    return tuple(Template.model_validate(each) for each in found or ())
+    return tuple(UsedTemplate.model_validate(each) for each in found or ())
 
 
-def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[Template]) -> FinalAnswer:
+def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemplate]) -> FinalAnswer:
     turns, issues = debate.transcript, tracked(debate.transcript)
     reviewed = reviews(turns)
     last = reviewed[-1].score if reviewed else None
@@ -85,7 +85,7 @@ def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[Template
     )
 
 
-def described(issue: Issue) -> str:
+def described(issue: TrackedIssue) -> str:
     """An issue in a line."""
     line = f"issue {issue.number} ({issue.severity}): {issue.text}"
     if not issue.passage:
@@ -93,7 +93,9 @@ def described(issue: Issue) -> str:
     return f"{line} “{issue.passage}”" + ("" if issue.quoted else " (these words do not stand in the proposal)")
 
 
-def _caveats(debate: Debate[Any], answer: Turn, issues: Sequence[Issue], reviewed: Sequence[Reviewed]) -> Iterator[str]:
+def _caveats(
+    debate: Debate[Any], answer: Turn, issues: Sequence[TrackedIssue], reviewed: Sequence[Reviewed]
+) -> Iterator[str]:
     if any("without:templates" in turn.marks for turn in debate.transcript):
         yield "no reasoning templates could be retrieved: the proposer worked without them"
     unread = sum(each.score is None for each in reviewed)
@@ -158,11 +160,11 @@ def _body(outcome: FinalAnswer) -> Iterator[str]:
         yield "## Before you trust it\n\n" + "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
 
 
-def _listed(issues: Sequence[Issue]) -> str:
+def _listed(issues: Sequence[TrackedIssue]) -> str:
     return "\n".join(line for issue in issues for line in _lines(issue))
 
 
-def _lines(issue: Issue) -> Iterator[str]:
+def _lines(issue: TrackedIssue) -> Iterator[str]:
     status = "" if issue.status == "open" else f", {issue.status}"
     yield f"- Round {issue.raised}{status}, {in_line(described(issue))}"
     if issue.reply:

@@ -15,8 +15,8 @@ from moot.core.debate import Seat, Settings, Turn
 from moot.core.format import Format
 from moot.core.script import Debate, Script
 from moot.formats.critique.answers import Critique
-from moot.formats.critique.final_answer import REASONS, FinalAnswer, Template, described, final_answer, templates_of
-from moot.formats.critique.issues import Issue, critique_of, judged, open_issues, reason_to_end, replied, tracked
+from moot.formats.critique.final_answer import REASONS, FinalAnswer, UsedTemplate, described, final_answer, templates_of
+from moot.formats.critique.issues import TrackedIssue, critique_of, judged, open_issues, reason_to_end, replied, tracked
 from moot.formats.critique.points import points
 
 SPEAKING = ("proposer", "skeptic")
@@ -48,7 +48,7 @@ class CritiqueSettings(Settings):
 def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
     s = debate.settings
     templates = yield from _retrieved(debate)
-    issues: tuple[Issue, ...] = ()  # as `tracked` would find them, which reads all turns each time
+    issues: tuple[TrackedIssue, ...] = ()  # as `tracked` would find them, which reads all turns each time
     with debate.until_closing():
         for round in debate.rounds(SPEAKING, closing=["synthesizer"]):
             asked = open_issues(issues)
@@ -75,7 +75,7 @@ def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
     return final_answer(debate, answer, templates)
 
 
-def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[Template, ...]]:
+def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[UsedTemplate, ...]]:
     s = debate.settings
     if not s.rag_top_k:
         return ()
@@ -85,7 +85,7 @@ def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[Template, ...]]
     return templates_of(turn)
 
 
-def _open(debate: Debate[CritiqueSettings]) -> tuple[Issue, ...]:
+def _open(debate: Debate[CritiqueSettings]) -> tuple[TrackedIssue, ...]:
     return open_issues(tracked(debate.transcript))
 
 
@@ -139,7 +139,7 @@ def _scored(s: CritiqueSettings, turn: Turn) -> str:
     return f"score {critique.score:g}/10, ready"
 
 
-def _numbers(issues: list[Issue]) -> str:
+def _numbers(issues: list[TrackedIssue]) -> str:
     numbers = ", ".join(str(issue.number) for issue in issues)
     return f"issue {numbers}" if len(issues) == 1 else f"issues {numbers}"
 

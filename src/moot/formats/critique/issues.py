@@ -24,7 +24,7 @@ WEIGHTS: dict[Severity, float] = {"critical": 3.0, "major": 1.0, "minor": 0.25}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class TrackedIssue:
     """One thing the skeptic holds against the answer."""
 
     number: int
@@ -54,15 +54,15 @@ class Reviewed:
     open: int
 
 
-def tracked(turns: Iterable[Turn]) -> tuple[Issue, ...]:
+def tracked(turns: Iterable[Turn]) -> tuple[TrackedIssue, ...]:
     """All issues in the order of their numbers, as they stand after these turns."""
     followed = [issues for _, issues in _followed(turns)]
     return followed[-1] if followed else ()
 
 
-def _followed(turns: Iterable[Turn]) -> Iterator[tuple[Turn, tuple[Issue, ...]]]:
+def _followed(turns: Iterable[Turn]) -> Iterator[tuple[Turn, tuple[TrackedIssue, ...]]]:
     """Each turn, and the issues as they stand after it."""
-    issues: tuple[Issue, ...] = ()
+    issues: tuple[TrackedIssue, ...] = ()
     proposal = ""
     for turn in turns:
         if turn.kind == "proposal":
@@ -73,7 +73,7 @@ def _followed(turns: Iterable[Turn]) -> Iterator[tuple[Turn, tuple[Issue, ...]]]
         yield turn, issues
 
 
-def replied(issues: Sequence[Issue], proposal: str, round: int) -> tuple[Issue, ...]:
+def replied(issues: Sequence[TrackedIssue], proposal: str, round: int) -> tuple[TrackedIssue, ...]:
     """The issues with what a proposal replies to those that are open."""
     found = replies(proposal)
     return tuple(
@@ -82,7 +82,7 @@ def replied(issues: Sequence[Issue], proposal: str, round: int) -> tuple[Issue, 
     )
 
 
-def judged(issues: Sequence[Issue], critique: Critique, proposal: str, round: int) -> tuple[Issue, ...]:
+def judged(issues: Sequence[TrackedIssue], critique: Critique, proposal: str, round: int) -> tuple[TrackedIssue, ...]:
     """The issues after a critique of this proposal, with the new ones at the end."""
     held = {_key(issue.text): issue.number for issue in issues if issue.status != "withdrawn"}
     again = {held[_key(raised.text)]: raised for raised in critique.issues if _key(raised.text) in held}
@@ -96,7 +96,7 @@ def judged(issues: Sequence[Issue], critique: Critique, proposal: str, round: in
     )
 
 
-def open_issues(issues: Iterable[Issue]) -> tuple[Issue, ...]:
+def open_issues(issues: Iterable[TrackedIssue]) -> tuple[TrackedIssue, ...]:
     return tuple(issue for issue in issues if issue.status == "open")
 
 
@@ -109,7 +109,7 @@ def reviews(turns: Sequence[Turn]) -> tuple[Reviewed, ...]:
 
 
 def reason_to_end(
-    critique: Critique, issues: Iterable[Issue], round: int, *, min_rounds: int, early_stop_score: float
+    critique: Critique, issues: Iterable[TrackedIssue], round: int, *, min_rounds: int, early_stop_score: float
 ) -> str | None:
     """Why the rounds should end after this critique, which left these issues, if they should."""
     if round < min_rounds or critique.score is None:
@@ -120,14 +120,14 @@ def reason_to_end(
     return None if critical else "no_critical_issues"
 
 
-def auto_score(score: float | None, issues: Iterable[Issue]) -> float | None:
+def auto_score(score: float | None, issues: Iterable[TrackedIssue]) -> float | None:
     """The skeptic's last score less the weight of what stayed open; None when there is no such score."""
     if score is None:
         return None
     return round(max(0.0, score - sum(WEIGHTS[issue.severity] for issue in open_issues(issues))), 2)
 
 
-def _settled(issue: Issue, critique: Critique, again: Raised | None, round: int) -> Issue:
+def _settled(issue: TrackedIssue, critique: Critique, again: Raised | None, round: int) -> TrackedIssue:
     """An issue after a critique; one that is both upheld and withdrawn is upheld."""
     if issue.status == "withdrawn":
         return issue
@@ -140,13 +140,13 @@ def _settled(issue: Issue, critique: Critique, again: Raised | None, round: int)
     return issue
 
 
-def _numbered(new: Iterable[Raised], known: int, proposal: str, round: int) -> Iterator[Issue]:
+def _numbered(new: Iterable[Raised], known: int, proposal: str, round: int) -> Iterator[TrackedIssue]:
     for number, raised in enumerate(new, known + 1):
         quoted = contains(raised.passage, proposal)
-        yield Issue(number=number, **raised.model_dump(), quoted=quoted, raised=round, upheld=round)
+        yield TrackedIssue(number=number, **raised.model_dump(), quoted=quoted, raised=round, upheld=round)
 
 
-def _answers(found: dict[int, str], issue: Issue) -> bool:
+def _answers(found: dict[int, str], issue: TrackedIssue) -> bool:
     """Whether there is a reply to this issue that is more than an echo of it."""
     reply = words(found.get(issue.number, ""))
     return issue.status == "open" and bool(reply) and reply not in words(f"{issue.text} {issue.passage}")
@@ -157,7 +157,7 @@ def _key(text: str) -> str:
     return words(text) or text
 
 
-def _reviewed(turn: Turn, issues: Sequence[Issue]) -> Reviewed:
+def _reviewed(turn: Turn, issues: Sequence[TrackedIssue]) -> Reviewed:
     critique, round = critique_of(turn), turn.round or 0
     raised = sum(issue.raised == round for issue in issues)
     return Reviewed(

@@ -7,7 +7,7 @@ from typing import Any
 
 from moot.core.debate import Point, Turn, speech_key
 from moot.core.script import Debate
-from moot.formats.critique.issues import Issue, tracked
+from moot.formats.critique.issues import TrackedIssue, tracked
 
 
 def points(debate: Debate[Any]) -> Iterator[Point]:
@@ -24,7 +24,7 @@ def points(debate: Debate[Any]) -> Iterator[Point]:
             yield _reply(issue, proposals[issue.replied])
 
 
-def _raised(issue: Issue, proposal: Turn, critique: Turn) -> Point:
+def _raised(issue: TrackedIssue, proposal: Turn, critique: Turn) -> Point:
     return Point(
         f"issue-{issue.number}",
         issue.text,
@@ -35,7 +35,7 @@ def _raised(issue: Issue, proposal: Turn, critique: Turn) -> Point:
     )
 
 
-def _reply(issue: Issue, proposal: Turn) -> Point:
+def _reply(issue: TrackedIssue, proposal: Turn) -> Point:
     return Point(
         f"reply-{issue.number}",
         issue.reply,

@@ -23,8 +23,8 @@ from pydantic import (
 
 from moot.core.debate import Answer, Turn
 from moot.core.fields import Score, Text, Words, at_most, texts
-from moot.formats.evaluation.scores import Verdict, Winner
-from moot.formats.evaluation.settings import MAX_PASSAGE, Challenge, Level, Rating
+from moot.formats.evaluation.scores import ScoreVerdict, Winner
+from moot.formats.evaluation.settings import MAX_PASSAGE, CategoryRating, Challenge, Level
 
 MAX_ARGUMENTS = 4
 MAX_CHALLENGES = 12
@@ -205,7 +205,7 @@ class Judgment(Answer):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def winner(self) -> Winner:
-        return Verdict(self.score_advocate, self.score_challenger, self.confidence).winner
+        return ScoreVerdict(self.score_advocate, self.score_challenger, self.confidence).winner
 
     @classmethod
     def fallback(cls) -> Self:
@@ -230,11 +230,11 @@ def _spoken(number: int, argument: Argument) -> str:
 # Reading turns
 
 
-def ratings(turn: Turn) -> dict[str, Rating]:
+def ratings(turn: Turn) -> dict[str, CategoryRating]:
     """What the evaluator gave each category, and the quote it rests on."""
     scores = Scores.model_validate(turn.data).scores
     return {
-        category: Rating(
+        category: CategoryRating(
             score=rated.score,
             evidence=[rated.evidence[:MAX_PASSAGE]] if rated.evidence else [],
             confidence=rated.confidence,
@@ -267,7 +267,7 @@ def judgment(turn: Turn) -> Judgment:
     return Judgment.model_validate(turn.data)
 
 
-def verdict(turn: Turn) -> Verdict:
+def verdict(turn: Turn) -> ScoreVerdict:
     handed_in = judgment(turn)
     scores = (handed_in.score_advocate, handed_in.score_challenger)
-    return Verdict(*scores, handed_in.confidence, fallback="fallback" in turn.marks)
+    return ScoreVerdict(*scores, handed_in.confidence, fallback="fallback" in turn.marks)

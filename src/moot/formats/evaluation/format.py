@@ -20,7 +20,7 @@ from moot.formats.evaluation.ideas import read, write_report
 from moot.formats.evaluation.points import points
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, compare, last_of, ranking
 from moot.formats.evaluation.scores import adjust, change, overall
-from moot.formats.evaluation.settings import SEATS, SIDES, Challenge, EvaluationSettings, Rating, Topic
+from moot.formats.evaluation.settings import SEATS, SIDES, CategoryRating, Challenge, EvaluationSettings, Topic
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.quotes import contains
 
@@ -39,7 +39,7 @@ class TopicDebate:
 
     number: int
     topic: Topic
-    rating: Rating
+    rating: CategoryRating
     raised: Sequence[Challenge]
     turns: list[Turn] = field(default_factory=list)
     verdict: Turn | None = None
@@ -110,7 +110,7 @@ def _preparations(s: EvaluationSettings) -> Iterator[Step]:
         yield Step("red_team", "challenges", answer=RedTeam, variables=about, visible=nothing)
 
 
-def _known(debate: Evaluating, prepared: Sequence[Turn]) -> tuple[dict[str, Rating], list[Challenge]]:
+def _known(debate: Evaluating, prepared: Sequence[Turn]) -> tuple[dict[str, CategoryRating], list[Challenge]]:
     """Every category's rating and all challenges, those the user gave and those just made."""
     s = debate.settings
     ratings = dict(s.evaluation.categories) if s.evaluation else {}
@@ -123,7 +123,7 @@ def _known(debate: Evaluating, prepared: Sequence[Turn]) -> tuple[dict[str, Rati
     return {category: ratings[category] for category in s.categories}, challenges
 
 
-def _proven(rating: Rating, idea: str) -> Rating:
+def _proven(rating: CategoryRating, idea: str) -> CategoryRating:
     """The rating without quotes that do not stand in the idea."""
     return rating.model_copy(update={"evidence": [quote for quote in rating.evidence if contains(quote, idea)]})
 
@@ -191,7 +191,7 @@ def idea_of(debate: Evaluating) -> str:
 # The outcome
 
 
-def scorecard(debate: Evaluating, ratings: Mapping[str, Rating], hearings: Sequence[TopicDebate]) -> Scorecard:
+def scorecard(debate: Evaluating, ratings: Mapping[str, CategoryRating], hearings: Sequence[TopicDebate]) -> Scorecard:
     s = debate.settings
     topics = [_judged(hearing, hearing.verdict, idea_of(debate)) for hearing in hearings if hearing.verdict]
     categories = [_scored(s, category, rating, topics) for category, rating in ratings.items()]
@@ -230,7 +230,9 @@ def _count(checked: Sequence[Quote]) -> Quotes:
     return Quotes(given=len(checked), verified=sum(quote.verdict == "verified" for quote in checked))
 
 
-def _scored(s: EvaluationSettings, category: str, rating: Rating, topics: Sequence[TopicVerdict]) -> CategoryScore:
+def _scored(
+    s: EvaluationSettings, category: str, rating: CategoryRating, topics: Sequence[TopicVerdict]
+) -> CategoryScore:
     about_it = [topic for topic in topics if topic.category == category]
     before = round(rating.score, 2)
     after = round(adjust([topic.verdict() for topic in about_it], before), 2)

@@ -14,7 +14,7 @@ from moot.core.debate import Bar, Cell, Outcome, Record, Rows, Status, Turn
 from moot.core.trace import iso
 from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
-from moot.formats.evaluation.scores import Verdict, Winner
+from moot.formats.evaluation.scores import ScoreVerdict, Winner
 from moot.formats.evaluation.settings import OVERALL, TITLES, EvaluationSettings, Level, Topic
 from moot.text.markdown import MAX_TITLE, contained, in_line, table_of
 
@@ -49,8 +49,8 @@ class TopicVerdict(BaseModel):
     fallback: bool = False
     """The arbiter's answer could not be read: the scores are a placeholder and move nothing."""
 
-    def verdict(self) -> Verdict:
-        return Verdict(self.score_advocate, self.score_challenger, self.confidence, self.fallback)
+    def verdict(self) -> ScoreVerdict:
+        return ScoreVerdict(self.score_advocate, self.score_challenger, self.confidence, self.fallback)
 
     def result(self) -> str:
         """Who won, in a few words."""

@@ -32,7 +32,7 @@ DIRECTION: Mapping[Winner, int] = {"advocate": 1, "challenger": -1, "draw": 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ScoreVerdict:
     """What an arbiter made of one topic."""
 
     score_advocate: float
@@ -52,13 +52,13 @@ class Verdict:
         return "advocate" if self.score_advocate > self.score_challenger else "challenger"
 
 
-def change(verdict: Verdict) -> float:
+def change(verdict: ScoreVerdict) -> float:
     """The points by which a verdict moves a score that has room for them."""
     share = min(1.0, verdict.margin / FULL_MARGIN)
     return DIRECTION[verdict.winner] * MAX_CHANGE * CERTAINTY[verdict.confidence] * share
 
 
-def adjust(verdicts: Iterable[Verdict], score: float) -> float:
+def adjust(verdicts: Iterable[ScoreVerdict], score: float) -> float:
     """The score after all topics of its category, in whatever order they were judged."""
     return min(HIGHEST, max(LOWEST, fsum([score, *map(change, verdicts)])))
 

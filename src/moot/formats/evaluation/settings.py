@@ -72,7 +72,7 @@ class Topic(Given):
     challenger: Position
 
 
-class Rating(Given):
+class CategoryRating(Given):
     """What a category has been given, and why."""
 
     score: Points
@@ -83,7 +83,9 @@ class Rating(Given):
 class Evaluation(Given):
     """The scores an idea comes with; a category may be a bare score."""
 
-    categories: dict[Category, Annotated[Rating, BeforeValidator(_under("score"))]] = Field(min_length=1, max_length=40)
+    categories: dict[Category, Annotated[CategoryRating, BeforeValidator(_under("score"))]] = Field(
+        min_length=1, max_length=40
+    )
 
 
 class Challenge(Given):

@@ -50,7 +50,7 @@ class KeyArgument(BaseModel):
     turns: list[int] = Field(default_factory=list, description="the positions of the turns it came from")
 
 
-class View(BaseModel):
+class FinalPosition(BaseModel):
     """One perspective in the record."""
 
     seat: str
@@ -75,7 +75,7 @@ class Decision(Outcome):
 
     shows_document: ClassVar[bool] = True
 
-    perspectives: list[View]
+    perspectives: list[FinalPosition]
     agreement: list[str]
     tensions: list[str]
     conditions: list[str] = Field(description="what might change the recommendation")
@@ -202,13 +202,13 @@ def _caveats(debate: Debate[Any], casting: Casting) -> Iterator[str]:
     yield from about_models(debate, "moderator", known)
 
 
-def _view(debate: Debate[Any], seat: str, name: str, answer: Synthesis) -> View:
+def _view(debate: Debate[Any], seat: str, name: str, answer: Synthesis) -> FinalPosition:
     said = [turn for turn in debate.of_seat(seat) if spoken(turn)]
     mine = next((each for each in answer.perspectives if each.perspective.casefold() == name.casefold()), Considered())
     openings = [(first_sentence(turn.content), [turn.position]) for turn in said if turn.kind == "opening"]
     points = [(point, linked(point, said)) for point in mine.key_arguments] or openings
     found = [quote for turn in said for quote in quotes(turn.content, tuple(debate.settings.sources))]
-    return View(
+    return FinalPosition(
         seat=seat,
         name=name,
         key_arguments=[KeyArgument(text=point, turns=turns) for point, turns in points],
@@ -292,7 +292,7 @@ def _record(outcome: Decision, record: Record, turns: Sequence[Turn]) -> Iterato
     yield from _footnotes(outcome, turns)
 
 
-def _considered(view: View) -> Iterator[str]:
+def _considered(view: FinalPosition) -> Iterator[str]:
     yield f"### {in_line(view.name)}\n"
     yield "- Key arguments:"
     for argument in view.key_arguments:

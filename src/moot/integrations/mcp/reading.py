@@ -22,7 +22,7 @@ MARKDOWN, JSON = "text/markdown", "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ResourceReader:
     app: App
 
     async def latest(self) -> str:
@@ -47,7 +47,7 @@ class Reader:
 
 
 def add_resources(server: MCPServer[Any], app: App) -> None:
-    reader = Reader(app)
+    reader = ResourceReader(app)
     server.resource("moot://debates", mime_type=JSON)(with_errors(reader.latest, ResourceError))
     for read, mime_type in ((reader.transcript, MARKDOWN), (reader.decision, MARKDOWN), (reader.trace, JSON)):
         known = with_errors(read, ResourceError, ResourceNotFoundError)

@@ -36,7 +36,7 @@ MAX_QUESTIONS = 10
 NEED_TEXT = {"answer", "guide", "reject"}
 
 
-class Asked(BaseModel):
+class PendingQuestion(BaseModel):
     """What a call that is made again has to know: which question was asked, and how many in all."""
 
     debate: str
@@ -57,7 +57,7 @@ async def wait(app: App, context: CallContext, debate_id: str, seconds: float) -
         if report.question is None or not _can_ask(context) or questions >= MAX_QUESTIONS:
             return report
         questions += 1
-        asked = Asked(debate=debate_id, position=report.question.position, questions=questions)
+        asked = PendingQuestion(debate=debate_id, position=report.question.position, questions=questions)
         form = ElicitRequestFormParams(message=_message(report), requested_schema=_form(report.question))
         if _calls_again(context):
             request = ElicitRequest(params=form)
@@ -66,9 +66,9 @@ async def wait(app: App, context: CallContext, debate_id: str, seconds: float) -
             return unanswered
 
 
-def asked_before(context: CallContext) -> Asked | None:
+def asked_before(context: CallContext) -> PendingQuestion | None:
     """What an earlier call asked, when this is the call that brings the answer."""
-    return Asked.model_validate_json(context.request_state) if context.request_state else None
+    return PendingQuestion.model_validate_json(context.request_state) if context.request_state else None
 
 
 async def _follow(app: App, context: CallContext, debate_id: str, seconds: float) -> DebateReport:
@@ -97,7 +97,7 @@ async def _ask(context: CallContext, form: ElicitRequestFormParams) -> ElicitRes
         return None
 
 
-async def _hear(app: App, asked: Asked, result: object) -> DebateReport | None:
+async def _hear(app: App, asked: PendingQuestion, result: object) -> DebateReport | None:
     """Let the debate hear what its person said; a report when that cannot be used, or they said nothing."""
     if not isinstance(result, ElicitResult) or result.action != "accept":
         return await report_on(app, asked.debate)

@@ -25,7 +25,7 @@ class Axis(NamedTuple):
     told: Callable[[float], str]
 
 
-class Frame(NamedTuple):
+class PlotArea(NamedTuple):
     x: Scale
     y: Scale
     rounds: tuple[int, ...]
@@ -61,16 +61,16 @@ def lines(
     return draw.chart(name, title, description, frame.y.start + 24, marks, header, _rows(frame, axis, shown))
 
 
-def _frame(shown: Sequence[Series], axis: Axis, top: float) -> Frame:
+def _frame(shown: Sequence[Series], axis: Axis, top: float) -> PlotArea:
     rounds = tuple(sorted({round for series in shown for round in series.values}))
     names = min(WIDEST_NAME, max(draw.width_of(_ending(series, axis)) for series in shown))
     bottom = top + max(MIN_HEIGHT, LABEL * len(shown))
     right = WIDTH - names - 22
     ends = (LEFT + 6, right) if len(rounds) > 1 else ((LEFT + right) / 2,) * 2
-    return Frame(Scale(0, len(rounds) - 1, *ends), Scale(0, axis.high, bottom, top), rounds)
+    return PlotArea(Scale(0, len(rounds) - 1, *ends), Scale(0, axis.high, bottom, top), rounds)
 
 
-def _grid(frame: Frame, axis: Axis) -> Iterator[str]:
+def _grid(frame: PlotArea, axis: Axis) -> Iterator[str]:
     for value in draw.ticks(axis.high):
         y = frame.y.at(value)
         yield draw.line("grid", LEFT, y, frame.right, y)
@@ -81,21 +81,21 @@ def _grid(frame: Frame, axis: Axis) -> Iterator[str]:
         yield draw.words("tick", str(round), frame.x.at(at), frame.y.start + 19, "middle")
 
 
-def _threshold(frame: Frame, threshold: Threshold) -> Iterator[str]:
+def _threshold(frame: PlotArea, threshold: Threshold) -> Iterator[str]:
     y = frame.y.at(threshold.value)
     yield draw.line("threshold", LEFT, y, frame.right, y)
     yield draw.line("threshold", LEFT, 8, LEFT + 24, 8)
     yield draw.words("key", threshold.text, LEFT + 30, 12)
 
 
-def _series(frame: Frame, axis: Axis, number: int, series: Series) -> Iterator[str]:
+def _series(frame: PlotArea, axis: Axis, number: int, series: Series) -> Iterator[str]:
     yield draw.path(f"line {draw.series_class(number)}", _stretches(frame, series))
     for round in sorted(series.values):
         tip = f"{series.name}, round {round}: {axis.told(series.values[round])}"
         yield draw.point(number, *frame.place(series, round), frame.size, tip)
 
 
-def _stretches(frame: Frame, series: Series) -> Iterator[draw.Points]:
+def _stretches(frame: PlotArea, series: Series) -> Iterator[draw.Points]:
     """The line is broken where a round has no value."""
     stretch: list[tuple[float, float]] = []
     for round in frame.rounds:
@@ -108,7 +108,7 @@ def _stretches(frame: Frame, series: Series) -> Iterator[draw.Points]:
         yield tuple(stretch)
 
 
-def _names(frame: Frame, axis: Axis, shown: Sequence[Series]) -> Iterator[str]:
+def _names(frame: PlotArea, axis: Axis, shown: Sequence[Series]) -> Iterator[str]:
     ends = [frame.place(series, max(series.values))[1] for series in shown]
     x = WIDTH - min(WIDEST_NAME, max(draw.width_of(_ending(series, axis)) for series in shown))
     for number, (series, y) in enumerate(zip(shown, _apart(ends, frame.y), strict=True)):
@@ -141,6 +141,6 @@ def _course(series: Series, axis: Axis) -> str:
     return begins if first == last else f"{begins}, {axis.told(series.values[last])} in round {last}"
 
 
-def _rows(frame: Frame, axis: Axis, shown: Sequence[Series]) -> Iterator[tuple[str, ...]]:
+def _rows(frame: PlotArea, axis: Axis, shown: Sequence[Series]) -> Iterator[tuple[str, ...]]:
     for round in frame.rounds:
         yield (str(round), *(axis.told(each.values[round]) if round in each.values else "–" for each in shown))

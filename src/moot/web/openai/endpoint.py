@@ -162,13 +162,13 @@ def _format(app: App, model: str) -> AnyFormat:
 # What is told of it
 
 
-class Answer(NamedTuple):
+class ChatAnswer(NamedTuple):
     content: str
     usage: Usage
     status: Status
 
 
-async def _play(app: App, format: AnyFormat, begun: Begun, url: str) -> AsyncGenerator[str | Answer, None]:
+async def _play(app: App, format: AnyFormat, begun: Begun, url: str) -> AsyncGenerator[str | ChatAnswer, None]:
     """The debate's text as it is spoken, then the answer. Raises DebateEnded when it has failed."""
     telling, last = Telling(format), None
     async with aclosing(app.follow(begun.debate, begun.after)) as events:
@@ -181,12 +181,12 @@ async def _play(app: App, format: AnyFormat, begun: Begun, url: str) -> AsyncGen
         raise failed
     reading = await app.read(begun.debate)
     content = f"{_content(reading, last)}\n\n{words.signature(begun.debate, url)}"
-    yield Answer(content, reading.usage, reading.record.status)
+    yield ChatAnswer(content, reading.usage, reading.record.status)
 
 
 async def _unless(
-    ending: asyncio.Event, playing: AsyncGenerator[str | Answer, None], shapes: Shapes
-) -> AsyncGenerator[str | Answer, None]:
+    ending: asyncio.Event, playing: AsyncGenerator[str | ChatAnswer, None], shapes: Shapes
+) -> AsyncGenerator[str | ChatAnswer, None]:
     """What is played; raises DebateEnded when the server ends before it."""
     ended = asyncio.create_task(ending.wait())
     async with aclosing(playing):
@@ -215,18 +215,18 @@ def _content(reading: Reading, last: Event | None) -> str:
             return words.concluded(reading)
 
 
-async def _whole(playing: AsyncGenerator[str | Answer, None], shapes: Shapes) -> Response:
+async def _whole(playing: AsyncGenerator[str | ChatAnswer, None], shapes: Shapes) -> Response:
     try:
         pieces = [piece async for piece in playing]
     except DebateEnded as error:
         return problem(502, error.code, str(error))
     reasoning = "".join(piece for piece in pieces if isinstance(piece, str))
-    (answer,) = (piece for piece in pieces if isinstance(piece, Answer))
+    (answer,) = (piece for piece in pieces if isinstance(piece, ChatAnswer))
     return JSONResponse(shapes.whole(reasoning, answer))
 
 
 async def _frames(
-    playing: AsyncGenerator[str | Answer, None], shapes: Shapes, status: Status, with_usage: bool
+    playing: AsyncGenerator[str | ChatAnswer, None], shapes: Shapes, status: Status, with_usage: bool
 ) -> AsyncGenerator[bytes, None]:
     yield _frame(shapes.piece({"role": "assistant", "content": ""}, with_usage, status=status))
     try:
@@ -274,7 +274,7 @@ class Shapes:
     url: str
     created: int
 
-    def whole(self, reasoning: str, answer: Answer) -> dict[str, Any]:
+    def whole(self, reasoning: str, answer: ChatAnswer) -> dict[str, Any]:
         message = {"role": "assistant", "content": answer.content, "refusal": None, **_thought(reasoning)}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {

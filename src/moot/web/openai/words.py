@@ -50,18 +50,18 @@ _TAG = re.compile(r"<(?=[\s/]*conversation\b)", re.IGNORECASE)
 # What a client sends
 
 
-class Part(BaseModel):
+class ChatPart(BaseModel):
     type: str
     text: str = ""
 
 
-class Message(BaseModel):
+class ChatMessage(BaseModel):
     role: str
-    content: str | list[Part] | None = None
+    content: str | list[ChatPart] | None = None
 
     def text(self) -> str:
         """Its words; whatever else it brings along is left out."""
-        parts = self.content if isinstance(self.content, list) else [Part(type="text", text=self.content or "")]
+        parts = self.content if isinstance(self.content, list) else [ChatPart(type="text", text=self.content or "")]
         return "\n".join(part.text for part in parts if part.type == "text").strip()
 
 
@@ -73,7 +73,7 @@ class ChatRequest(BaseModel):
     """What is read of a request; everything else that the dialect knows is ignored."""
 
     model: str
-    messages: list[Message] = Field(min_length=1)
+    messages: list[ChatMessage] = Field(min_length=1)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     moot: Annotated[dict[str, JsonValue], BeforeValidator(lambda value: value or {})] = Field(
@@ -83,7 +83,7 @@ class ChatRequest(BaseModel):
 
 class Conversation(NamedTuple):
     question: str
-    before: tuple[Message, ...]
+    before: tuple[ChatMessage, ...]
     debates: tuple[str, ...]
     """The debates that our own messages name, as the client has sent them back."""
 
@@ -95,7 +95,7 @@ def read(body: bytes) -> ChatRequest:
         raise InvalidInput(faults(error)) from None
 
 
-def conversation(messages: Sequence[Message]) -> Conversation:
+def conversation(messages: Sequence[ChatMessage]) -> Conversation:
     at = max((at for at, message in enumerate(messages) if message.role == "user"), default=None)
     if at is None:
         raise InvalidInput("messages: none is the user's; send one with the question to debate")

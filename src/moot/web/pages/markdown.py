@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     title: str
 
 
-class Document(NamedTuple):
+class RenderedDocument(NamedTuple):
     html: Markup
     contents: tuple[Entry, ...]
 
@@ -46,7 +46,7 @@ def speech(text: str) -> Markup:
     return _cleaned(reader.renderer.render(tokens, reader.options, {}))
 
 
-def document(text: str, lead: str = "") -> Document:
+def document(text: str, lead: str = "") -> RenderedDocument:
     """An outcome's document below a page's own title; what repeats the title or the `lead` is left out.
 
     A footnote that names a turn becomes a link to that turn of the page.
@@ -59,7 +59,7 @@ def document(text: str, lead: str = "") -> Document:
     for token in tokens:
         for part in token.children or ():
             _link_turn(part)
-    return Document(_cleaned(reader.renderer.render(tokens, reader.options, env)), contents)
+    return RenderedDocument(_cleaned(reader.renderer.render(tokens, reader.options, env)), contents)
 
 
 def _cleaned(html: str) -> Markup:

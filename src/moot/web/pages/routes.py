@@ -34,7 +34,7 @@ from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.llm.addresses import refuse_addresses
 from moot.reading.words import STATUS_TEXTS, notice_text, title_of
 from moot.text.plain import printable, shortened, whole_number
-from moot.web.api import Server
+from moot.web.api import WebState
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, form, settings
 from moot.web.pages.markdown import speech
@@ -55,7 +55,7 @@ Act: TypeAlias = Callable[[str, Posted], Awaitable[object]]
 """What a button does; a record that comes of it is the debate to show then."""
 
 
-def add_pages(web: FastAPI, server: Server) -> None:
+def add_pages(web: FastAPI, server: WebState) -> None:
     """Put the pages and what they load on a server."""
     pages = Pages(server)
     get, post = ["GET"], ["POST"]
@@ -74,7 +74,7 @@ def add_pages(web: FastAPI, server: Server) -> None:
 
 
 class Pages:
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: WebState) -> None:
         self._server = server
         self._app = server.app
         self._templates = _templates()
