@@ -116,7 +116,7 @@ async def test_what_a_run_does_often_takes_few_round_trips(store: Store, monkeyp
     calls: dict[str, tuple[Callable[[], Awaitable[object]], int]] = {
         "create": (lambda: store.create(NEW), 3),
         "load": (lambda: store.load("DEB-1"), 1),
-        "take": (lambda: store.take("DEB-1", "ann", 30), 2),
+        "take": (lambda: store.take("DEB-1", "ann", 30), 4),
         "append": (lambda: store.append("DEB-1", TURN), 1),
         "said": (lambda: store.said("DEB-1"), 1),
         "heartbeat": (lambda: store.heartbeat("DEB-1", 1, 30), 1),

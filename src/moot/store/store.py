@@ -223,12 +223,11 @@ class Store:
         left by a dead run though it should be, NotFound.
         """
         chosen = {"lease_seconds": lease_seconds, "only_queued": only_queued}
-        rows = yield alone("take", debate_id=debate_id, owner=owner, **chosen)
+        rows = yield ask("take", debate_id=debate_id, owner=owner, **chosen)
         if not rows:
             row = yield from _find(debate_id)
             raise cannot_take(record_from(row), row["now"])
-        # From here on only this run can append, so its turns are read in a statement of their own. Should that fail,
-        # the debate is taken over when the lease ends.
+        # From here on only this run can append, so its turns are read in a statement of their own.
         (whole,) = yield Whole(debate_id)
         return stored_from(record_from(rows[0]), whole)
 
