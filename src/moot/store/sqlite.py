@@ -13,7 +13,7 @@ import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
@@ -64,7 +64,7 @@ class _File:
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._writer.submit(_Write(operation, loop, future))
+        self._writer.submit(_Write(operation, next(operation), loop, future))
         return await future
 
     async def read(self, operation: Operation[T]) -> T:
@@ -74,7 +74,7 @@ class _File:
     def _read_now(self, operation: Operation[T]) -> T:
         with _clear_errors(self._path), self._reader() as connection:
             connection.execute("BEGIN")  # one snapshot for all statements of the operation
-            return _run(connection, operation)
+            return _run(connection, operation, next(operation))
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
@@ -110,11 +110,11 @@ class Memory:
 
     async def write(self, operation: Operation[T]) -> T:
         with self._lock, _clear_errors("the database in memory"), _transaction(self.connection):
-            return _run(self.connection, operation)
+            return _run(self.connection, operation, next(operation))
 
     async def read(self, operation: Operation[T]) -> T:
         with self._lock, _clear_errors("the database in memory"):
-            return _run(self.connection, operation)
+            return _run(self.connection, operation, next(operation))
 
     async def close(self) -> None:
         """Nothing: what was stored can be read for as long as anyone holds it."""
@@ -131,6 +131,7 @@ def _template() -> sqlite3.Connection:
 
 class _Write(NamedTuple):
     operation: Operation[Any]
+    first: Request
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
 
@@ -173,8 +174,9 @@ class _Writer:
 
     def _attempt(self, job: _Write) -> object:
         try:
-            with _savepoint(self._connection):
-                return _run(self._connection, job.operation)
+            alone = isinstance(job.first, Statement) and job.first.alone  # a statement is undone whole when it fails
+            with nullcontext() if alone else _savepoint(self._connection):
+                return _run(self._connection, job.operation, job.first)
         except sqlite3.Error as error:
             if not self._connection.in_transaction:
                 raise  # SQLite has undone the whole batch (disk full, I/O error), not this statement alone
@@ -203,9 +205,8 @@ def _resolve(answers: Sequence[tuple[asyncio.Future[Any], object]]) -> None:
             future.set_result(result)
 
 
-def _run(connection: sqlite3.Connection, operation: Operation[T]) -> T:
+def _run(connection: sqlite3.Connection, operation: Operation[T], request: Request) -> T:
     try:
-        request = next(operation)
         while True:
             request = operation.send(_rows(connection, request))
     except StopIteration as end:
