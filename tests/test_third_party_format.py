@@ -234,6 +234,10 @@ Questioner: Does the thesis still hold for you?
   2           stands       ████████░░ 8.5
 
   Ended because the person who asked had heard enough.
+
+  Doubt by round (shaken from 7 on)
+  round  1  2
+  Doubt  3  8.5
 """
         in shown
     )
@@ -249,7 +253,17 @@ def test_what_it_has_come_to_is_shown_again_and_exported(server: ModelServer) ->
     assert run("reply", debate_id, "--end").code == 0
     shown, exported = run("show", debate_id), run("export", debate_id)
     assert "\n1          stands      ███░░░░░░░ 3.0\n" in shown.out
-    assert "\nEnded because the person who asked had heard enough.\n" in shown.out
+    assert (
+        """
+Ended because the person who asked had heard enough.
+
+Doubt by round (shaken from 7 on)
+round  1
+Doubt  3
+
+"""
+        in shown.out
+    )
     assert (
         "| questions | the thesis | doubt at the end |\n| --- | --- | --- |\n| 1 | stands | ███░░░░░░░ 3.0 |"
         in exported.out

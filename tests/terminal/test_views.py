@@ -23,11 +23,12 @@ from rich.console import Console
 from emulator import Screen
 from forkserver import ForkedPopen
 from model_server import VERDICT, ModelServer
+from moot.core.charts import LineChart, Score, ScoreChart, Series, Threshold
 from moot.core.debate import Record, SeatSettings, Usage
 from moot.core.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted
 from moot.formats.duel.format import DUEL
 from moot.terminal.console import wrap
-from moot.terminal.tables import aligned, print_table
+from moot.terminal.tables import aligned, chart_texts, print_table
 from moot.terminal.views import LiveView, PlainView
 from moot.text.plain import printable
 from program import COMMAND
@@ -428,3 +429,22 @@ def test_ctrl_c_in_a_terminal_stops_after_the_turn_and_leaves_no_trace() -> None
             "  moot debate --resume DEB-ID",
         ],
     )
+
+
+# Charts, as tables
+
+
+def test_values_by_round_are_a_table_with_a_row_for_each_series() -> None:
+    shares = [Series("A", {1: 0.5, 3: 0.25}), Series("猫", {2: 1.0, 4: float("nan"), 5: 1.5}), Series("Nobody", {})]
+    scores = ScoreChart("Scores", [Score("Price", 5, 6)], Score("Overall", 5, 6))
+    stale = LineChart("New", shares, high=1, percent=True, threshold=Threshold(0.3, "stale below 30%"))
+    empty = LineChart("Nothing", [Series("A", {})])
+    assert list(chart_texts([scores, stale, empty])) == [
+        "New (stale below 30%)\nround  1    2     3\nA      50%  –     25%\n猫     –    100%  –"
+    ]
+
+
+def test_the_words_of_a_chart_steer_no_terminal() -> None:
+    (text,) = chart_texts([LineChart("Doubt\x1b[2J\nround", [Series("A\x07\nB", {1: 7.0})])])
+    assert text.count("\n") == 2
+    assert printable(text) == text

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import moot.web.charts
-from moot.core.charts import LineChart, Score, Series, Threshold
+from moot.core.charts import LineChart, Score, Series, Threshold, percent, plain
 from moot.core.debate import JsonObject, Outcome, Record, Turn, Usage
 from moot.core.format import AnyFormat
 from moot.core.script import Debate
@@ -40,7 +40,7 @@ from moot.reading.debate import Reading
 from moot.text.plain import JOINERS
 from moot.web.charts import COST, TOKENS, Chart, charts_for
 from moot.web.charts.bars import Amount, bars
-from moot.web.charts.drawing import WIDTH, fitting, percent, plain, ticks, width_of
+from moot.web.charts.drawing import WIDTH, fitting, ticks, width_of
 from moot.web.charts.lines import LABEL, Axis, lines
 from moot.web.charts.scores import scores
 from moot.web.charts.timeline import timeline

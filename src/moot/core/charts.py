@@ -40,6 +40,17 @@ class LineChart:
     percent: bool = False
     threshold: Threshold | None = None
 
+    def shown(self) -> list[Series]:
+        """Its series without what is no number on the scale, and without those of which nothing is left."""
+        on_scale = (
+            Series(name, {round: value for round, value in values.items() if 0 <= value <= self.high})
+            for name, values in self.series
+        )
+        return [series for series in on_scale if series.values]
+
+    def text(self, value: float) -> str:
+        return percent(value) if self.percent else plain(value)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreChart:
@@ -51,6 +62,15 @@ class ScoreChart:
 
 
 ChartData: TypeAlias = LineChart | ScoreChart
+
+
+def plain(value: float) -> str:
+    """`7`, `7.5`, `0.25`: as short as it can be told."""
+    return f"{round(value, 2):g}"
+
+
+def percent(share: float) -> str:
+    return f"{share:.0%}"
 
 
 def signed(points: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import orjson
 from rich.cells import cell_len
@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moot.core.charts import ChartData, LineChart, Series
 from moot.core.debate import Cell, Outcome, Record, Usage
 from moot.export.stats import Stats
 from moot.reading.debate import Reading
@@ -58,10 +59,29 @@ def outcome_text(outcome: Outcome, reason: str) -> str:
     return printable("\n".join([outcome.headline(), "", *table, *caveats, f"Ended because {reason}."]))
 
 
+def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:
+    """Values by round as small tables, a row for each series; scores stand in the outcome's own table."""
+    for chart in charts:
+        if isinstance(chart, LineChart) and (shown := chart.shown()):
+            rounds = sorted({round for series in shown for round in series.values})
+            rows = [(_one_line(series.name), *_values(chart, series, rounds)) for series in shown]
+            threshold = f" ({chart.threshold.text})" if chart.threshold else ""
+            lines = aligned([("round", *map(str, rounds)), *rows])
+            yield "\n".join([_one_line(chart.title + threshold), *lines])
+
+
+def _values(chart: LineChart, series: Series, rounds: Iterable[int]) -> Iterator[str]:
+    return (chart.text(series.values[round]) if round in series.values else "–" for round in rounds)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
 def debate_row(record: Record) -> tuple[str, str, str, str, Text]:
     """For `print_table`: id, format, status, when it began, topic."""
     began = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
-    topic = Text(printable(" ".join(record.topic.split())), overflow="ellipsis", no_wrap=True)
+    topic = Text(_one_line(record.topic), overflow="ellipsis", no_wrap=True)
     return (record.id, record.format, record.status, began, topic)
 
 

@@ -27,7 +27,17 @@ from moot.llm.local import BUILT_IN_MODEL
 from moot.reading.debate import Reading
 from moot.reading.words import notice_text
 from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
-from moot.terminal.tables import INDENT, MAX_LINE, introduction, outcome_text, outcome_view, print_json, say, usage_text
+from moot.terminal.tables import (
+    INDENT,
+    MAX_LINE,
+    chart_texts,
+    introduction,
+    outcome_text,
+    outcome_view,
+    print_json,
+    say,
+    usage_text,
+)
 from moot.terminal.views import JsonView, LiveView, PlainView, View
 from moot.text.markdown import body
 from moot.text.plain import printable
@@ -259,6 +269,8 @@ def _print_outcome(console: Console, reading: Reading) -> None:
         console.print(outcome_view(outcome, reading.reason))
     else:
         console.file.write("\n" + outcome_text(outcome, reading.reason) + "\n")
+    for text in chart_texts(reading.charts):
+        print_note(console, text)
 
 
 def _print_document(console: Console, text: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from moot.core.charts import HIGHEST, ChartData, LineChart, Series
+from moot.core.charts import HIGHEST, ChartData, LineChart
 from moot.core.debate import NO_USAGE, Record, Turn, Usage
 from moot.web.charts.bars import Amount, Measure, bars
-from moot.web.charts.drawing import Chart, percent, plain
+from moot.web.charts.drawing import Chart
 from moot.web.charts.lines import Axis, lines
 from moot.web.charts.scores import scores
 from moot.web.charts.timeline import called, timeline
@@ -34,16 +34,10 @@ def charts_for(
 def _drawn(name: str, data: ChartData) -> Chart | None:
     """What is no number on the scale is left out."""
     if isinstance(data, LineChart):
-        series = [Series(title, _within(values, data.high)) for title, values in data.series]
-        axis = Axis(data.high, percent if data.percent else plain)
-        return lines(name, data.title, series, axis, data.threshold)
+        return lines(name, data.title, data.shown(), Axis(data.high, data.text), data.threshold)
     numbers = [number for _, *both in (*data.scores, data.overall) for number in both if number is not None]
     fits = all(0 <= number <= HIGHEST for number in numbers)
     return scores(name, data.title, data.scores, data.overall) if fits else None
-
-
-def _within(values: Mapping[int, float], high: float) -> dict[int, float]:
-    return {round: value for round, value in values.items() if 0 <= value <= high}
 
 
 def _used(record: Record, turns: Sequence[Turn], titles: Mapping[str, str]) -> Iterator[Chart]:

@@ -136,15 +136,6 @@ def ticks(high: float, most: int = 6) -> tuple[float, ...]:
     return tuple(number * step for number in range(floor(high / step + 1e-9) + 1))
 
 
-def plain(value: float) -> str:
-    """`7`, `7.5`, `0.25`: as short as it can be told."""
-    return f"{round(value, 2):g}"
-
-
-def percent(share: float) -> str:
-    return f"{share:.0%}"
-
-
 def _one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
