@@ -268,6 +268,10 @@ Doubt  3
         "| questions | the thesis | doubt at the end |\n| --- | --- | --- |\n| 1 | stands | ███░░░░░░░ 3.0 |"
         in exported.out
     )
+    page = run("export", debate_id, "--as", "html").out
+    for document in (exported.out, page):
+        assert " · finished · the person who asked had heard enough" in document
+    assert "\nstop_reason: convinced\n" in exported.out
 
 
 @pytest.mark.usefixtures("socratic")

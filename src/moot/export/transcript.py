@@ -45,9 +45,9 @@ def _heading(reading: Reading) -> Iterator[str]:
     title = shortened(question, MAX_TITLE)
     yield _front_matter(reading, question).rstrip("\n")
     yield f"# {in_line(title)}"
-    facts = [record.format, record.id, iso(record.created_at)[:10], record.status, record.stop_reason or ""]
+    facts = [record.format, record.id, iso(record.created_at)[:10], record.status, reading.reason]
     facts.append(str(record.origin) if record.origin else "")
-    yield " · ".join(in_line(fact.replace("_", " ")) for fact in facts if fact)
+    yield " · ".join(in_line(fact) for fact in facts if fact)
     if title != record.topic.strip():
         yield "## Question"
         yield contained(record.topic, MAX_HEADING)
