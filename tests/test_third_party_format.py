@@ -249,7 +249,15 @@ def test_what_it_has_come_to_is_shown_again_and_exported(server: ModelServer) ->
     ran = run(*SWANS, "--max-rounds", "2", "--model", server.model)
     debate_id = re.findall(r"DEB-\w{8}", ran.out)[0]
     assert (ran.code, ran.err) == (3, "")
-    assert f"{debate_id} waits for a person: Does the thesis still hold for you?" in ran.out
+    waits = f"""
+{debate_id} waits for a person: Does the thesis still hold for you?
+Answer with one of:
+moot reply {debate_id} --continue   Ask on
+moot reply {debate_id} --guide "…"  Add something
+moot reply {debate_id} --end        I have heard enough
+"""
+    assert ran.out.endswith(waits)
+    assert run("show", debate_id).out.endswith(waits)
     assert run("reply", debate_id, "--end").code == 0
     shown, exported = run("show", debate_id), run("export", debate_id)
     assert "\n1          stands      ███░░░░░░░ 3.0\n" in shown.out

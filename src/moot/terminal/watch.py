@@ -21,6 +21,7 @@ from moot.core.debate import Record, Status, span_seconds
 from moot.core.emitter import Sink
 from moot.core.engine import RunResult
 from moot.core.events import DebateStarted, Event, Waiting
+from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import MootError, WrongStatus
 from moot.llm.local import BUILT_IN_MODEL
@@ -30,6 +31,7 @@ from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
 from moot.terminal.tables import (
     INDENT,
     MAX_LINE,
+    aligned,
     chart_texts,
     introduction,
     outcome_text,
@@ -189,7 +191,7 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
             print_note(console, f"Stopped: {reading.format.reason(ending.stop_reason)}. Go on with:\n{again}")
         case Status.WAITING:
             if asked:
-                print_note(console, _waiting_text(asked))
+                print_note(console, _waiting_text(asked, reading.format))
             return Exit.WAITING
     return Exit.DONE
 
@@ -215,16 +217,20 @@ def _print_debate(reading: Reading) -> None:
         _print_outcome(console, reading)
         print_note(console, usage_text(reading.usage))
     elif asked := reading.question:
-        print_note(console, _waiting_text(asked))
+        print_note(console, _waiting_text(asked, reading.format))
     else:
         say(console, f"\n{record.id} is {record.status}{': ' + reading.reason if reading.reason else ''}")
     for notice in stored.notices:
         say(console, notice_text(notice), "" if notice.delivered_at else "yellow")
 
 
-def _waiting_text(asked: Waiting) -> str:
+def _waiting_text(asked: Waiting, format: AnyFormat) -> str:
     """What a debate waits for, and how to answer it from any terminal."""
-    lines = (f"moot reply {asked.debate} --{action}" + (' "…"' if action in TEXTS else "") for action in asked.actions)
+    commands = (
+        f"moot reply {asked.debate} --{action}" + (' "…"' if action in TEXTS else "") for action in asked.actions
+    )
+    labels = (printable(format.actions.get(action, "")) for action in asked.actions)
+    lines = aligned([*zip(commands, labels, strict=True)])
     return "\n".join([f"{asked.debate} waits for a person: {printable(asked.question)}", "Answer with one of:", *lines])
 
 
