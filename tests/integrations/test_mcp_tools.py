@@ -57,9 +57,24 @@ async def test_debates_are_listed_and_decisions_searched_by_words_of_topic_and_o
         "topic": "Which database?",
         "headline": "Use Redis. (Low confidence)",
         "finished_at": decision["finished_at"],
+        "origin": None,
         "decision": f"moot://debates/{ids[2]}/decision",
     }
     assert latest["debates"] == [*first["debates"], *second["debates"]]
+
+
+async def test_a_fork_names_its_origin_among_the_decisions() -> None:
+    app = panel_app()
+    async with talking(app) as client:
+        started = await use(client, "start_debate", format="panel", topic=TOPIC, settings=NO_CHECKPOINTS, wait=True)
+        origin = started["debate"]["id"]
+        fork = await app.fork(origin, 2)
+        await app.run(fork.id, lambda event: None)
+        found = await use(client, "search_decisions")
+    assert {decision["id"]: decision["origin"] for decision in found["decisions"]} == {
+        fork.id: {"debate": origin, "position": 2},
+        origin: None,
+    }
 
 
 async def test_long_topics_and_speeches_are_cut_in_lists_and_reports() -> None:

@@ -358,6 +358,13 @@ def test_a_fork_goes_on_with_another_model_and_says_where_it_is_from(server: Mod
     made = next(name for name in ID.findall(forked.out) if name != origin)
     assert f"forked from {origin} after the first 3 turns" in run("show", made).out
     assert json.loads(run("show", made, "--json").out)["origin"] == {"debate": origin, "position": 3}
+    listed = run("debate", "--list").out.splitlines()
+    assert [line[50:] for line in listed[1:]] == [
+        f"Cats are better than dogs · forked from {origin}",
+        "Cats are better than dogs",
+    ]
+    origins = [json.loads(line)["origin"] for line in run("debate", "--list", "--json").out.splitlines()]
+    assert origins == [{"debate": origin, "position": 3}, None]
     refused = run("fork", origin, "--at", "9")
     assert (refused.code, refused.err) == (
         2,

@@ -11,6 +11,7 @@ import re
 import struct
 import termios
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -24,11 +25,11 @@ from emulator import Screen
 from forkserver import ForkedPopen
 from model_server import VERDICT, ModelServer
 from moot.core.charts import LineChart, Score, ScoreChart, Series, Threshold
-from moot.core.debate import Record, SeatSettings, Usage
+from moot.core.debate import Origin, Record, SeatSettings, Usage
 from moot.core.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted
 from moot.formats.duel.format import DUEL
 from moot.terminal.console import wrap
-from moot.terminal.tables import aligned, chart_texts, print_table
+from moot.terminal.tables import aligned, chart_texts, debate_row, print_table
 from moot.terminal.views import LiveView, PlainView
 from moot.text.plain import printable
 from program import COMMAND
@@ -330,6 +331,17 @@ def test_a_narrow_terminal_gets_fewer_columns() -> None:
     console = Console(file=out, force_terminal=True, width=30, color_system=None)
     print_table(console, ("id", "when", "topic"), [("1", "today", "cats"), ("2", "today", "dogs")], wide=("when",))
     assert [line.split() for line in out.getvalue().splitlines()] == [["id", "topic"], ["1", "cats"], ["2", "dogs"]]
+
+
+def test_a_fork_names_its_origin_below_a_topic_that_is_cut() -> None:
+    out = StringIO()
+    console = Console(file=out, force_terminal=True, width=44, color_system=None)
+    fork = replace(RECORD, topic="why " * 20, origin=Origin("DEB-origin00", 2))
+    print_table(console, ("id", "topic"), [debate_row(fork, console.is_terminal)[::4]])
+    assert [line.rstrip() for line in out.getvalue().splitlines()[1:]] == [
+        "DEB-abcdefgh  why why why why why why why…",
+        "              forked from DEB-origin00",
+    ]
 
 
 def test_columns_are_aligned_by_cells() -> None:

@@ -589,6 +589,8 @@ async def test_a_debate_is_forked_from_its_page(house: House) -> None:
     assert page.one("a", href=f"/debates/{origin}").text == f"forked from {origin} after the first 2 turns"
     await house.until(fork, Status.FINISHED)
     assert [turn.model for turn in (await house.app.load(fork)).turns][1:] == ["scripted:model", "scripted:other"]
+    listed = (await house.reader.open("/")).all("li", class_="debate")
+    assert [f"forked from {origin}" in each.one("p", class_="facts").text for each in listed] == [True, False]
     await house.reader.open(f"/debates/{origin}")
     page = await house.reader.submit(f"/debates/{origin}/fork", position="7")
     assert page.one("p", role="alert").text == f"{origin} has 3 turns; fork it at a position from 0 to 3"

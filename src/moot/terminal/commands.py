@@ -134,10 +134,12 @@ async def list_debates(as_json: bool) -> None:
         records = await app.list()
     if as_json:
         for record in records:
-            print_json({"id": record.id, "format": record.format, "status": record.status, "topic": record.topic})
+            shown = ("id", "format", "status", "topic", "origin")
+            print_json({name: getattr(record, name) for name in shown})
     elif records:
-        rows = [debate_row(record) for record in records]
-        print_table(Console(), ("id", "format", "status", "started", "topic"), rows, wide=("format", "started"))
+        console = Console()
+        rows = [debate_row(record, console.is_terminal) for record in records]
+        print_table(console, ("id", "format", "status", "started", "topic"), rows, wide=("format", "started"))
     else:
         say(Console(), 'No debates yet. Start one: moot debate "Cats are better than dogs"')
 

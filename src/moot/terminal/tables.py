@@ -78,10 +78,13 @@ def _one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def debate_row(record: Record) -> tuple[str, str, str, str, Text]:
+def debate_row(record: Record, is_terminal: bool) -> tuple[str, str, str, str, Text]:
     """For `print_table`: id, format, status, when it began, topic."""
     began = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
     topic = Text(_one_line(record.topic), overflow="ellipsis", no_wrap=True)
+    if record.origin:
+        topic.append("\n" if is_terminal else " · ")  # a terminal cuts the topic
+        topic.append(f"forked from {record.origin.debate}", style="dim")
     return (record.id, record.format, record.status, began, topic)
 
 

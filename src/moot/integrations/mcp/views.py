@@ -13,7 +13,7 @@ from moot.app import App
 from moot.core.debate import JsonObject, Record, Status
 from moot.errors import MootError, NotFound
 from moot.reading.debate import Reading
-from moot.reading.views import DebateView, QuestionView, debate_view
+from moot.reading.views import DebateView, OriginView, QuestionView, debate_view
 from moot.text.plain import shortened
 
 QUOTES = (
@@ -63,6 +63,7 @@ class PastDecision(BaseModel):
     topic: str
     headline: str | None
     finished_at: datetime | None
+    origin: OriginView | None = Field(description="the debate it was forked from, if it was")
     decision: str = Field(description="the resource with its record")
 
 
