@@ -445,7 +445,7 @@ async def test_a_person_who_does_not_answer_in_time_is_noticed_though_no_process
     open_again: Callable[[], Awaitable[Store]], session: Any
 ) -> None:
     app = app_with(ScriptedModel(Panelists()), await open_again())
-    settings = {"max_rounds": 1, "checkpoint_timeout_seconds": 0.1}
+    settings = {"max_rounds": 1, "checkpoint_timeout_seconds": 1.0}
     debate_id = (await app.create("panel", "Redis?", settings, start=True)).id
     async with working(app) as queue:
         assert types(await followed(queue, debate_id))[-1] == "waiting"

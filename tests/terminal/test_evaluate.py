@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from in_process import moot
-from model_server import ModelServer
+from model_server import PATIENCE, ModelServer
 from program import Ran, finish, run, started
 from replies import JUDGED, answers, asked, kind_of
 
@@ -252,13 +253,19 @@ def test_ideas_that_are_called_alike_keep_their_reports_apart_and_one_named_twic
 
 
 def test_an_interrupt_leaves_several_ideas_so_that_each_can_be_gone_on_with(server: ModelServer, ideas: Path) -> None:
-    server.pause_in(2, after_words=0)
-    arguments = ("evaluate", *map(str, both(ideas)), "--model", server.model)
-    with started(*arguments) as process:
-        server.wait_until_paused()
+    usual, arrived, go_on = server.replies, threading.Semaphore(0), threading.Event()
+
+    def held_back(request: dict[str, object]) -> str:
+        arrived.release()
+        go_on.wait(PATIENCE)
+        return usual(request)
+
+    server.replies = held_back
+    with started("evaluate", *map(str, both(ideas)), "--model", server.model) as process:
+        assert all(arrived.acquire(timeout=PATIENCE) for _ in range(2))  # both speak
         process.send_signal(signal.SIGINT)
         ran = finish(process, [])
-    server.go_on()
+    go_on.set()
     assert (ran.code, ran.out) == (130, "")
     left = re.findall(r"^moot: ([a-z-]+) was left; go on with: moot debate --resume (DEB-\w+)$", ran.err, re.MULTILINE)
     assert sorted(name for name, _ in left) == ["balcony-solar", "second-hearing"]
