@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -99,7 +100,16 @@ async def test_an_outcome_tells_of_every_model_that_spoke_in_the_fork_or_before_
         (-1, {}, "has 5 turns; fork it at a position from 0 to 5"),
         (6, {}, "has 5 turns; fork it at a position from 0 to 5"),
         (5, {}, "after 5 turns DEB-.* is through; fork it at an earlier position"),
-        (4, {"max_rounds": 1}, "with these settings the first 4 turns of DEB-.* do not fit"),
+        (
+            4,
+            {"max_rounds": 1},
+            "with these settings the first 4 turns would have been others; fork DEB-",
+        ),
+        (
+            2,
+            {"stance_a": "con"},
+            "turn 0 was played with another stance; fork DEB-.* at an earlier",
+        ),
         (2, {"max_roundz": 1}, "max_roundz"),
         (2, {"models": {"jury": "scripted:x"}}, "duel has no seat 'jury'"),
     ],
@@ -114,6 +124,25 @@ async def test_what_does_not_fit_is_refused_and_nothing_is_stored(
     assert len(await app.list()) == 1
     with pytest.raises(NotFound):
         await app.fork("DEB-none", 0)
+
+
+async def test_without_a_position_a_finished_debate_is_forked_before_its_last_step(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    debate_id = await played(app)
+    made = await app.fork(debate_id, settings={"models": {"judge": "scripted:wise"}})
+    assert made.origin == Origin(debate_id, 4)
+    await app.run(made.id, ignore)
+    reading = await app.read(made.id)
+    assert (reading.usage.calls, reading.trace["usage"]["by_seat"].keys()) == (1, {"judge"})  # its origin has paid
+    assert [summary.usage.calls for summary in await app.summaries()] == [1, 5]
+
+
+async def test_a_seat_that_the_origin_did_not_have_gets_the_usual_model(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    stored = await app.load(await played(app))
+    seats = {name: seat for name, seat in stored.record.seats.items() if name != "judge"}
+    without = stored._replace(record=replace(stored.record, seats=seats))
+    assert list((await app.drafts.fork(without, 2, {})).seats) == ["debater_a", "debater_b", "judge"]
 
 
 async def test_a_fork_repeated_under_its_key_is_made_once(model: ScriptedModel) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from in_process import moot
 from integrations.mcp_stage import read, refusal, talking, use
 from moot.app import App
+from moot.core.stored import StoredDebate
 from moot.integrations.langgraph import debate_graph
+from moot.reading.debate import Reading
+from moot.reading.unreadable import UNREADABLE
 from moot.store.sqlite import open_sqlite
 from moot.testing import ScriptedModel, scripted_app
+from stage import sensible
 from web.live import Live, serving
 from web.theatre import company
 
@@ -161,4 +166,23 @@ async def test_a_graph_goes_on_with_a_debate_whose_outcome_cannot_be_read(tmp_pa
     await app.run(debate, lambda event: None)
     change(tmp_path / "moot.db", debate, outcome=json.dumps(STORED))
     assert await graph.ainvoke(None, thread) == {"debate_id": debate, "outcome": STORED, "stop_reason": "max_rounds"}
+    await app.close()
+
+
+@pytest.mark.parametrize("stored", ["[1, 2]", '"hello"', "7", "true"])
+async def test_an_outcome_that_is_no_object_is_shown_as_one_that_cannot_be_read(tmp_path: Path, stored: str) -> None:
+    store = await open_sqlite(tmp_path / "moot.db")
+    app = scripted_app(ScriptedModel(sensible), store)
+    record = await app.create("duel", "Cats?", {"max_rounds": 1})
+    await app.run(record.id, lambda event: None)
+    with closing(sqlite3.connect(tmp_path / "moot.db")) as database, database:
+        database.execute("UPDATE debates SET outcome = ?", (stored,))
+    reading = await app.read(record.id)
+    assert reading.headline == UNREADABLE
+    for style in ("md", "html", "argdown", "json"):
+        assert await app.export(record.id, style)
+    assert len(await app.stats()) == 1
+    assert [Reading(StoredDebate(each.record), reading.format).headline for each in await app.summaries()] == [
+        UNREADABLE
+    ]
     await app.close()

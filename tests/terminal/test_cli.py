@@ -252,7 +252,8 @@ def test_a_server_that_is_not_there_is_told_within_moments() -> None:
     assert ran.code == 1
     assert ran.err == (
         f"moot: {debate_id} failed: cannot reach http://127.0.0.1:9/v1: is the server running?; "
-        f"go on with: moot debate --resume {debate_id}\n"
+        f"go on with: moot debate --resume {debate_id}, "
+        f"or with another model: moot fork {debate_id} --model PROVIDER:MODEL\n"
     )
     assert run("show", debate_id).out.splitlines()[-1] == (
         f"{debate_id} is failed: cannot reach http://127.0.0.1:9/v1: is the server running?"
@@ -264,7 +265,7 @@ def test_a_wrong_key_is_told_with_the_variable_to_check(server: ModelServer) -> 
     ran = run("debate", "x", "--format", "duel", env={"DEEPSEEK_API_KEY": "sk-wrong", "DEEPSEEK_BASE_URL": server.url})
     assert ran.code == 1
     assert re.fullmatch(
-        r"moot: (DEB-\w+) failed: deepseek refused the key: check DEEPSEEK_API_KEY; go on with: .* --resume \1\n",
+        r"moot: (DEB-\w+) failed: deepseek refused the key: check DEEPSEEK_API_KEY; go on with: .* --resume \1, or .*\n",
         ran.err,
     )
     assert len(server.requests) == 1

@@ -133,14 +133,13 @@ class App:
         key: str | None = None,
         watched: bool = False,
     ) -> Record:
-        """Store a new debate that begins with copies of the first turns of another, by default of all of them.
+        """Store a new debate that begins with copies of the first turns of another, by default of as many as can be.
 
         It goes on with other models or settings, and has those of its origin where none are given.
         """
         stored = await self.load(debate_id)
-        there = len(stored.turns) if position is None else position
-        record = self.drafts.fork(stored, there, settings or {})
-        return await self._begin(record, stored.turns[:there], start, key, watched)
+        record = await self.drafts.fork(stored, position, settings or {})
+        return await self._begin(record, stored.turns[: record.copied], start, key, watched)
 
     async def _begin(
         self, record: Record, turns: Sequence[Turn], start: bool, key: str | None, watched: bool

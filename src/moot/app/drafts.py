@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Usage
+from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Step, Usage
 from moot.core.format import AnyFormat
-from moot.core.replay import next_steps
+from moot.core.replay import next_steps, replayed_steps
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, ScriptChanged, faults
 from moot.llm.models import ModelChoice, Models
@@ -52,24 +53,35 @@ class Drafts:
             self._check_prices(record)
         return record
 
-    def fork(self, origin: StoredDebate, position: int, changes: Mapping[str, JsonValue]) -> Record:
-        """A debate that begins with the first turns of another; raises InvalidInput where they would not fit."""
+    async def fork(self, origin: StoredDebate, position: int | None, changes: Mapping[str, JsonValue]) -> Record:
+        """A debate that begins with the first turns of another; raises InvalidInput where they would not fit.
+
+        Without a position it is the last one at which there is something left to play.
+        """
         before, format = origin.record, known_formats.find(self._formats, origin.record.format)
-        checked = self._check_settings(format, _changed(before.settings, changes))
+        checked = self._check_settings(format, _changed(before.settings, changes, format))
         record = Record(
             id=new_id("DEB"),
             format=before.format,
             format_version=before.format_version,  # under which the turns were played
             topic=before.topic,
             settings=checked.model_dump(mode="json"),
-            seats={name: _seated(format.seat(name), seat, checked, changes) for name, seat in before.seats.items()},
+            seats={
+                seat.name: _seated(seat, before.seats[seat.name], checked, changes)
+                if seat.name in before.seats
+                else await self._seat_settings(checked, seat)
+                for seat in format.seats
+                if seat.player == "model"
+            },
             created_at=time.time(),
-            origin=Origin(before.id, position),
         )
         if checked.max_cost is not None:
             self._check_prices(record)
-        _check_fork(record, origin, position, format)
-        return record
+        there = len(origin.turns) if position is None else position
+        while position is None and there and not next_steps(record, origin.turns[:there], format):
+            there -= 1
+        _check_fork(record, origin, there, format)
+        return replace(record, origin=Origin(before.id, there))
 
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> ModelChoice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
@@ -119,11 +131,13 @@ class Drafts:
         )
 
 
-def _changed(settings: Mapping[str, JsonValue], changes: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _changed(
+    settings: Mapping[str, JsonValue], changes: Mapping[str, JsonValue], format: AnyFormat
+) -> dict[str, JsonValue]:
     """The settings of a fork: those of its origin, seat by seat where there is one for each."""
     kept = dict(settings)
     if changes.get("model"):  # for every seat, so no earlier choice stands before it
-        kept |= {name: {} if name == "models" else None for name in kept if name.startswith("model")}
+        kept |= {"models": {}} | {name: None for seat in format.seats if (name := f"model_{seat.group}") in kept}
     for name in BY_SEAT:
         old, new = kept.get(name), changes.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
@@ -145,18 +159,25 @@ def _seated(seat: Seat, before: SeatSettings, settings: Settings, changes: Mappi
 
 
 def _check_fork(record: Record, origin: StoredDebate, position: int, format: AnyFormat) -> None:
-    there, turns = len(origin.turns), origin.turns[:position]
+    before, there, turns = origin.record, len(origin.turns), origin.turns[:position]
     if not 0 <= position <= there or [turn.position for turn in turns] != list(range(position)):
-        raise InvalidInput(f"{origin.record.id} has {there} turns; fork it at a position from 0 to {there}")
+        raise InvalidInput(f"{before.id} has {there} turns; fork it at a position from 0 to {there}")
+    less = f"fork {before.id} at an earlier position, or change less"
     try:
-        steps = next_steps(record, turns, format)
-    except ScriptChanged as error:
-        raise InvalidInput(
-            f"with these settings the first {position} turns of {origin.record.id} do not fit: {error}; "
-            "fork it at an earlier position, or change less"
-        ) from None
-    if not steps:
-        raise InvalidInput(f"after {position} turns {origin.record.id} is through; fork it at an earlier position")
+        asked = replayed_steps(replace(record, settings=before.settings), turns, format)
+        steps = replayed_steps(record, turns, format)
+        if not next_steps(record, turns, format):
+            raise InvalidInput(f"after {position} turns {before.id} is through; fork it at an earlier position")
+    except ScriptChanged:
+        raise InvalidInput(f"with these settings the first {position} turns would have been others; {less}") from None
+    for at, (old, new) in enumerate(zip(asked, steps, strict=False)):
+        if changed := sorted(name for name, value in _texts(old).items() if _texts(new).get(name) != value):
+            raise InvalidInput(f"turn {at} was played with another {' and '.join(changed)}; {less}")
+
+
+def _texts(step: Step) -> dict[str, object]:
+    """What a step told its seat in words; numbers and flags, such as whether a round is the last, may change."""
+    return {name: value for name, value in step.variables.items() if not isinstance(value, bool | int | float)}
 
 
 def new_id(kind: str) -> str:

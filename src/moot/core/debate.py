@@ -339,6 +339,11 @@ class Record:
     """Only attempts of later runs count against what may fail."""
     origin: Origin | None = None
 
+    @property
+    def copied(self) -> int:
+        """How many of its turns it took over; another debate has paid for them."""
+        return self.origin.position if self.origin else 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:

@@ -28,6 +28,15 @@ def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tupl
     return cast.missing()
 
 
+def replayed_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Sequence[Step]:
+    """The steps that stored turns answer, as a debate with this record asks them. Raises ScriptChanged."""
+    debate = format.open(record)
+    run = ScriptRun(format, debate, turns)
+    while run.batch and not run.missing():
+        run.advance(run.replayed())
+    return debate.steps[: len(turns)]
+
+
 def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnFinished]:
     """The stored turns as the events that showed them when they were new."""
     try:

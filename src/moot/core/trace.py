@@ -112,7 +112,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "error": record.error,
         "models": {seat: chosen.model for seat, chosen in record.seats.items()} | _embedding(turns),
         "timing": _timing(turns),
-        "usage": _usage(turns),
+        "usage": _usage(turns[record.copied :]),
         "quality_score": _number(outcome.get("quality_score")),
         "user_rating": rating.stars if rating else None,
         "auto_score": _number(outcome.get("auto_score")),

@@ -137,7 +137,7 @@ class Reading:
 
     @cached_property
     def usage(self) -> Usage:
-        return usage_of(self.turns)
+        return usage_of(self.turns[self.record.copied :])
 
     @property
     def trace(self) -> Trace:

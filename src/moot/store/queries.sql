@@ -32,7 +32,7 @@ SELECT debates.*,
     CASE WHEN :summed THEN (SELECT count(*) FROM turns WHERE turns.debate_id = debates.id) END AS turns,
     CASE WHEN :summed THEN (
         SELECT /*sqlite group_concat */ /*postgres string_agg */ (turns.usage, ',')
-        FROM turns WHERE turns.debate_id = debates.id
+        FROM turns WHERE turns.debate_id = debates.id AND turns.position >= coalesce(debates.origin_position, 0)
     ) END AS usages,
     CASE WHEN :summed THEN (
         SELECT ratings.stars FROM ratings WHERE ratings.debate_id = debates.id ORDER BY ratings.id DESC LIMIT 1

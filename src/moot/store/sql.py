@@ -181,4 +181,7 @@ def to_json(value: object) -> str:
 
 
 def _object(text: str | None) -> Any:
-    return None if text is None else orjson.loads(text)
+    if text is None:
+        return None
+    value = orjson.loads(text)
+    return value if isinstance(value, dict) else {"stored": value}  # which no version of moot has written

@@ -290,9 +290,9 @@ def serve(
     ] = True,
 ) -> None:
     """Serve pages and the HTTP API, and run debates while nobody watches."""
-    from moot.terminal import serve as lasting
+    from moot.terminal import serve as processes
 
-    _run(lasting.serve(host, port, work))
+    _run(processes.serve(host, port, work))
 
 
 @cli.command()
@@ -303,9 +303,9 @@ def worker(
     ] = None,
 ) -> None:
     """Run debates from a Postgres that any number of workers and servers share."""
-    from moot.terminal import serve as lasting
+    from moot.terminal import serve as processes
 
-    _run(lasting.worker(concurrency, metrics_port))
+    _run(processes.worker(concurrency, metrics_port))
 
 
 db = typer.Typer(help="The database.", no_args_is_help=True)
@@ -315,9 +315,9 @@ cli.add_typer(db, name="db")
 @db.command()
 def upgrade() -> None:
     """Bring the database's schema up to date, as every command does when it finds it behind."""
-    from moot.terminal import serve as lasting
+    from moot.terminal import serve as processes
 
-    _run(lasting.upgrade_database())
+    _run(processes.upgrade_database())
 
 
 @cli.command()
@@ -327,9 +327,9 @@ def mcp(
     port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
 ) -> None:
     """Serve debates as tools to coding assistants and other MCP clients."""
-    from moot.terminal import serve as lasting
+    from moot.terminal import serve as processes
 
-    _run(lasting.mcp(http, host, port))
+    _run(processes.mcp(http, host, port))
 
 
 @cli.command()

@@ -160,14 +160,17 @@ async def stop(debate_id: str) -> None:
     say(Console(), message)
 
 
-async def conclude(debate_id: str) -> None:
+async def conclude(debate_id: str) -> Exit:
     async with build(settings.load()) as app, _background(app):
         try:
             record = await app.conclude(debate_id)
+            if record.status is Status.QUEUED and not app.is_shared:  # it took that for an answer, and goes on here
+                return await watch(app, await app.load(debate_id), Watching())
             message = f"{record.id} {_concluding(record, app.is_shared)}"
         except WrongStatus as error:  # it is over, or has not begun
             message = str(error)
     say(Console(), message)
+    return Exit.DONE
 
 
 def _concluding(record: Record, shared: bool) -> str:

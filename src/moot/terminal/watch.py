@@ -181,6 +181,8 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
     console = Console(stderr=how.as_json)
     match ending.status:
         case Status.FAILED:
+            if any(failure.seat in reading.record.seats for failure in reading.stored.failures[-1:]):  # a model's
+                again += f", or with another model: moot fork {debate_id} --model PROVIDER:MODEL"
             return print_error(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
         case Status.FINISHED:
             if not how.as_json:

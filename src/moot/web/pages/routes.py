@@ -165,24 +165,20 @@ class Pages:
         return self._page("error.html", status, title=status.phrase, message=str(error))
 
     async def _fork(self, debate_id: str, posted: Posted) -> Record:
-        position = whole_number(last(posted, "position"))
-        if position is None:
-            raise InvalidInput("no position is given: say with how many turns the fork begins")
+        position = _number(posted, "position", "say with how many turns the fork begins")
         changes: dict[str, JsonValue] = {"model": model} if (model := last(posted, "model").strip()) else {}
         refuse_addresses(changes)
-        return await self._app.fork(debate_id, position, changes, start=True, watched=True)
+        return await self._app.fork(debate_id, position, changes, start=True, key=_key(posted), watched=True)
 
     async def _reply(self, debate_id: str, posted: Posted) -> None:
         action, text, position = (last(posted, name) for name in ("action", "text", "position"))
         if action not in ACTIONS:
             raise InvalidInput(f"{action!r} is no answer; choose one of: {', '.join(ACTIONS)}")
-        await self._app.reply(debate_id, cast(Action, action), text, whole_number(position))
+        at = _number(posted, "position", "reload the page and answer again") if position else None
+        await self._app.reply(debate_id, cast(Action, action), text, at)
 
     async def _rate(self, debate_id: str, posted: Posted) -> None:
-        stars = whole_number(last(posted, "stars"))
-        if stars is None:
-            raise InvalidInput("no stars are given: choose 1 to 5")
-        await self._app.rate(debate_id, stars, last(posted, "comment"))
+        await self._app.rate(debate_id, _number(posted, "stars", "choose 1 to 5"), last(posted, "comment"))
 
     async def _about(self, debate_id: str) -> dict[str, Any]:
         reading = await self._app.read(debate_id)
@@ -222,7 +218,6 @@ class Pages:
             example=self._example(chosen),
             models=sorted({name for name in (self._app.settings.model, *self._app.settings.models.values()) if name}),
             longest_topic=MAX_TOPIC,
-            once=secrets.token_hex(8),
             here="new",
         )
 
@@ -235,7 +230,8 @@ class Pages:
         return known.get(chosen) or next(iter(known.values()), "")
 
     def _page(self, template: str, status: int = HTTPStatus.OK, /, **about: Any) -> HTMLResponse:
-        return HTMLResponse(self._templates.get_template(template).render(about), status)
+        once = secrets.token_hex(8)  # a form that is sent twice is known by it
+        return HTMLResponse(self._templates.get_template(template).render(about, once=once), status)
 
 
 def _templates() -> Environment:
@@ -288,6 +284,13 @@ def _topic_is_wrong(topic: str) -> bool:
 async def _posted(request: Request) -> Posted:
     data = await request.form()
     return {name: [str(value).replace("\r\n", "\n") for value in data.getlist(name)] for name in data}
+
+
+def _number(posted: Posted, name: str, advice: str) -> int:
+    number = whole_number(typed := last(posted, name))
+    if number is None:
+        raise InvalidInput(f"{name}: {shortened(typed, 20) or 'nothing'!r} is no number; {advice}")
+    return number
 
 
 def _key(posted: Posted) -> str | None:
