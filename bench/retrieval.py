@@ -17,7 +17,7 @@ import yaml
 
 from moot.errors import ModelError
 from moot.llm.client import Timeouts
-from moot.llm.http import Server, new_session
+from moot.llm.http import ModelServer, new_session
 from moot.llm.ollama import OllamaClient
 from moot.retrieval.builtin import BuiltinStore
 from moot.retrieval.chroma import ChromaStore
@@ -56,7 +56,7 @@ async def embedders() -> AsyncIterator[Embedder]:
     url = host if "://" in host else f"http://{host}"
     async with new_session() as session:
         client = OllamaClient(
-            Server(session=session, base_url=url, api_key=None, name="ollama", key_hint="", timeouts=Timeouts())
+            ModelServer(session=session, base_url=url, api_key=None, name="ollama", key_hint="", timeouts=Timeouts())
         )
         ollama = OllamaEmbedder(client)
         try:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from moot.core.debate import Failure, HumanReply, Record, SeatSettings, Step, Turn
-from moot.core.engine import Control, Player, Reply, RunResult, run_debate
+from moot.core.engine import Control, Player, PlayerReply, RunResult, run_debate
 from moot.core.events import Event, TurnChunk, encode
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
@@ -69,7 +69,7 @@ class Person:
         self._store = store
         self._answers = answers
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         if said := self._answers(step):
             with suppress(WrongStatus):
                 await self._store.say(ID, replace(said, position=voice.position))
@@ -82,14 +82,14 @@ class Library:
     def __init__(self) -> None:
         self.asked: list[Step] = []
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         self.asked.append(step)
         if step.kind == "templates":
-            return Reply("", {"templates": []})
+            return PlayerReply("", {"templates": []})
         texts: Any = step.variables["texts"]
         queries: Any = step.variables["queries"]
         found: list[JsonValue] = [{"tag": tag, "text": text[:60]} for tag, text in texts.items()]
-        return Reply("", {"passages": dict.fromkeys(queries, found)})
+        return PlayerReply("", {"passages": dict.fromkeys(queries, found)})
 
 
 class Stage:

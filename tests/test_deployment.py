@@ -20,7 +20,7 @@ from moot.app import App
 from moot.core.debate import Status
 from moot.runs.workers import PostgresQueue
 from moot.settings import AppSettings
-from moot.store.postgres import Server, open_postgres
+from moot.store.postgres import PostgresPool, open_postgres
 from moot.store.sqlite import open_sqlite
 from moot.terminal.cli import cli
 from moot.testing import ScriptedModel, scripted_app
@@ -163,7 +163,7 @@ async def test_a_dump_of_postgres_brings_back_the_debates_and_the_queue(postgres
     store = await open_postgres(other)
     restored = scripted_app(ScriptedModel(sensible), store)
     assert await restored.load(done.record.id) == done
-    assert isinstance(store.database, Server)
+    assert isinstance(store.database, PostgresPool)
     queue = PostgresQueue(restored.runner, store.database, 1)
     await queue.start()
     events = [event.type async for event in queue.follow(queued.id)]
@@ -212,7 +212,7 @@ async def test_what_the_queue_has_noted_can_be_removed_as_the_page_says(postgres
     store = await open_postgres(postgres_url)
     app = scripted_app(ScriptedModel(sensible), store)
     await app.create("duel", "Cats?", DUEL, start=True)
-    assert isinstance(store.database, Server)
+    assert isinstance(store.database, PostgresPool)
     pool = store.database.pool
     assert await pool.execute(statement) == "DELETE 0"
     await pool.execute("UPDATE moot_pgqueuer_log SET created = now() - interval '8 days'")

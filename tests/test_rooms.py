@@ -95,6 +95,17 @@ def shared_nouns() -> dict[str, set[str]]:
     return {name: used for name, used in users.items() if len(used) > 1}
 
 
+def test_the_glossary_names_no_class_that_is_gone() -> None:
+    glossary = DESIGN[DESIGN.index("## Words") :]
+    defined = {
+        node.name
+        for path in SRC.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert set(re.findall(r"`([A-Z]\w+[a-z])`", glossary)) - defined == set()
+
+
 def test_the_glossary_has_every_noun_that_rooms_share() -> None:
     glossary = DESIGN[DESIGN.index("## Words") :]
     words = set(re.findall(r"`(\w+)`", glossary)) | set(re.findall(r"^\| (\w+) \|", glossary, re.MULTILINE))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.debate import HumanReply, Outcome, Seat, Settings, Status, Step, Turn
-from moot.core.engine import HumanNeeded, Reply, RunResult
+from moot.core.engine import HumanNeeded, PlayerReply, RunResult
 from moot.core.events import EVENTS_PER_RUN, DebateFailed, Event, LimitReached, TurnChunk, TurnFinished, Waiting
 from moot.core.format import AnyFormat, Format
 from moot.core.replay import next_steps
@@ -65,13 +65,13 @@ class Speakers:
         self.during = during
         self.played: list[tuple[str, str]] = []
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         self.played.append((step.seat, step.kind))
         words = f"{step.seat} has read {len(debate.transcript)}"
         voice.say(words)
         if self.during:
             await self.during(step)
-        return Reply(words)
+        return PlayerReply(words)
 
 
 def speakers_on_stage(

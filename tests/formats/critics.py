@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from moot.core.debate import JsonObject, Status, Step, Turn
-from moot.core.engine import Reply
+from moot.core.engine import PlayerReply
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import MootError
@@ -42,13 +42,13 @@ class Library:
         self.templates = templates
         self.asked: list[Step] = []
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         self.asked.append(step)
         if self.fault and step.variables["strict"]:
             raise self.fault
         if self.fault:
-            return Reply(str(self.fault), {"templates": []}, marks=("without:templates",))
-        return Reply("Proof by contradiction, Induction", {"templates": self.templates, "embedder": "words"})
+            return PlayerReply(str(self.fault), {"templates": []}, marks=("without:templates",))
+        return PlayerReply("Proof by contradiction, Induction", {"templates": self.templates, "embedder": "words"})
 
 
 class Critics:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.debate import HumanReply, Status, Step, Usage
-from moot.core.engine import Reply
+from moot.core.engine import PlayerReply
 from moot.core.events import LimitReached, TurnFinished, Waiting
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
@@ -617,8 +617,8 @@ async def test_sources_too_long_for_everyone_are_read_in_passages_found_anew_for
 
 async def test_a_library_that_fails_leaves_the_debaters_without_passages_and_the_record_says_so() -> None:
     class Closed:
-        async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
-            return Reply("The library is closed.", {"passages": []}, marks=("without:passages",))
+        async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
+            return PlayerReply("The library is closed.", {"passages": []}, marks=("without:passages",))
 
     long = {"name": "manual", "text": "More of it. " * (WHOLE_SOURCES // 10)}
     stage = panel(None, {**ONE, "sources": [long]})

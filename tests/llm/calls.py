@@ -12,7 +12,7 @@ from badserver import STREAM_HEAD, Answer, BadServer, event, framed, sends, whol
 from moot.core.debate import Usage
 from moot.errors import ModelError
 from moot.llm.client import Completion, Message, Request, Schema, Timeouts
-from moot.llm.http import Server
+from moot.llm.http import ModelServer
 from moot.llm.openai_api import OpenAIClient
 
 KEY = "sk-sentinel-0123456789"
@@ -30,7 +30,7 @@ HALF = STREAM_HEAD + framed(event("Hel")) + framed(event("lo"))
 def client_of(session: aiohttp.ClientSession, url: str, **options: Any) -> OpenAIClient:
     defaults: dict[str, Any] = {"api_key": KEY, "name": "acme", "key_hint": "ACME_API_KEY", "timeouts": Timeouts()}
     takes = {"takes": options.pop("takes")} if "takes" in options else {}
-    return OpenAIClient(Server(session=session, base_url=url, **(defaults | options)), **takes)
+    return OpenAIClient(ModelServer(session=session, base_url=url, **(defaults | options)), **takes)
 
 
 async def ask(

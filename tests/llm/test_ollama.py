@@ -37,7 +37,7 @@ from moot.errors import (
     WrongKey,
 )
 from moot.llm.client import Completion, Message, Request, Timeouts
-from moot.llm.http import Server
+from moot.llm.http import ModelServer
 from moot.llm.ollama import OllamaClient, needed_context
 
 HELLO_LINES = lined(line("Hel"), line("lo"), last_line())
@@ -46,7 +46,7 @@ HALF = LINES_HEAD + framed(line("Hel")) + framed(line("lo"))
 
 def client_of(session: aiohttp.ClientSession, server: BadServer, **options: Any) -> OllamaClient:
     defaults: dict[str, Any] = {"api_key": None, "name": "ollama", "key_hint": "its key", "timeouts": Timeouts()}
-    return OllamaClient(Server(session=session, base_url=server.url, **(defaults | options)))
+    return OllamaClient(ModelServer(session=session, base_url=server.url, **(defaults | options)))
 
 
 async def ask(session: aiohttp.ClientSession, *answers: Answer, request: Request = REQUEST) -> Completion:

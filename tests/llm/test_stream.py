@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.llm import ollama, openai_api
-from moot.llm.stream import Reply, StreamFormat
+from moot.llm.stream import StreamedReply, StreamFormat
 
 DIALECTS = [
     pytest.param(openai_api.WIRE, event, event("", "stop"), id="openai"),
@@ -22,7 +22,7 @@ THOUGHT = "<think>\nIs a < b? </thin king>\n</think>\n\nYes, <think>ing of it."
 
 def heard(wire: StreamFormat, *chunks: bytes) -> tuple[str, str, str]:
     """What listeners heard, the reply's text and its reasoning."""
-    reply = Reply("acme", 1000, wire)
+    reply = StreamedReply("acme", 1000, wire)
     said = [reply.feed(chunk) for chunk in chunks]
     said.append(reply.end())
     return "".join(said), reply.text, reply.reasoning
@@ -57,11 +57,11 @@ def test_only_a_whole_tag_at_the_beginning_is_one(wire, chunk, end, said, text, 
 
 
 def test_thinking_aloud_in_a_body_that_does_not_stream_is_reasoning_too() -> None:
-    reply = Reply("acme", 1000, openai_api.WIRE)
+    reply = StreamedReply("acme", 1000, openai_api.WIRE)
     body = {"choices": [{"message": {"content": "<think>Hm.</think> Yes"}, "finish_reason": "stop"}]}
     assert (reply.feed_whole(json.dumps(body).encode()), reply.reasoning) == ("Yes", "Hm.")
 
 
 def test_white_space_is_not_held_back_for_ever() -> None:
-    reply = Reply("acme", 1000, openai_api.WIRE)
+    reply = StreamedReply("acme", 1000, openai_api.WIRE)
     assert "".join(reply.feed(event(" ")) for _ in range(70)) == " " * 70

@@ -13,7 +13,7 @@ from calls import COUNTED, HELLO, REQUEST, WITH_SCHEMA, told
 from moot.core.debate import Usage
 from moot.errors import ContextTooSmall, ModelError, RateLimited, Refused, UnknownModel
 from moot.llm.client import Completion, Request, Timeouts
-from moot.llm.http import Server
+from moot.llm.http import ModelServer
 from moot.llm.openai_api import OpenAIClient
 from moot.llm.providers import BUILT_IN
 
@@ -23,7 +23,7 @@ PROVIDERS = {provider.name: provider for provider in BUILT_IN}
 
 def client_of(session: aiohttp.ClientSession, server: BadServer, provider: str) -> OpenAIClient:
     """The client as `Models` makes it, but for the address."""
-    asked = Server(
+    asked = ModelServer(
         session=session,
         base_url=server.url,
         api_key="sk-0123456789",

@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from moot.llm.client import Timeouts
-from moot.llm.http import Server, new_session
+from moot.llm.http import ModelServer, new_session
 from moot.llm.ollama import OllamaClient
 from moot.retrieval.embed import OllamaEmbedder
 
@@ -56,7 +56,9 @@ async def embedding_server() -> AsyncIterator[EmbeddingServer]:
     try:
         async with new_session() as session:
             client = OllamaClient(
-                Server(session=session, base_url=url, api_key=None, name="ollama", key_hint="", timeouts=Timeouts())
+                ModelServer(
+                    session=session, base_url=url, api_key=None, name="ollama", key_hint="", timeouts=Timeouts()
+                )
             )
             server.embedder = OllamaEmbedder(client)
             yield server

@@ -16,7 +16,7 @@ from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted
 from moot.runs.embedded import EmbeddedQueue
 from moot.runs.queue import Queue
 from moot.runs.workers import PostgresQueue
-from moot.store.postgres import Server
+from moot.store.postgres import PostgresPool
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible
@@ -77,7 +77,7 @@ async def created(app: App, count: int, **settings: Any) -> list[str]:
 async def working(app: App, at_once: int = 20, grace_seconds: float = 0.0) -> AsyncIterator[Queue]:
     """A queue that works and hears; it drains with the end of the block."""
     queue: Queue
-    if isinstance(server := _database(app.store), Server):
+    if isinstance(server := _database(app.store), PostgresPool):
         queue = PostgresQueue(app.runner, server, at_once)
         await queue.start()
         await until_heard(server, 1)
@@ -95,9 +95,9 @@ def _database(store: Any) -> object:
     return getattr(store, "database", None)
 
 
-def server_of(store: Store) -> Server:
+def server_of(store: Store) -> PostgresPool:
     assert isinstance(store, Store)
-    assert isinstance(store.database, Server)
+    assert isinstance(store.database, PostgresPool)
     return store.database
 
 
@@ -108,7 +108,7 @@ LISTENING = """
 """Those that have asked for what they follow, which is the last thing they do before they only listen."""
 
 
-async def until_heard(server: Server, ears: int) -> None:
+async def until_heard(server: PostgresPool, ears: int) -> None:
     """Wait until so many processes listen to all channels."""
     connection = await asyncpg.connect(server.url)
     try:

@@ -33,7 +33,7 @@ from moot.core.events import DebateStarted, Event, RoundStarted, TurnChunk, Turn
 from moot.runs.live import Heard
 from moot.runs.notify import EVENTS, TICK_SECONDS, Listener, Publisher, messages
 from moot.runs.workers import PostgresQueue
-from moot.store.postgres import Server
+from moot.store.postgres import PostgresPool
 from moot.store.store import Store
 from moot.testing import ScriptedModel
 from stage import sensible
@@ -150,7 +150,7 @@ def test_of_a_long_text_with_lost_parts_nothing_is_heard_in_a_wrong_place(lost: 
 
 
 @pytest.fixture
-async def server(open_again: Callable[[], Awaitable[Store]]) -> Server:
+async def server(open_again: Callable[[], Awaitable[Store]]) -> PostgresPool:
     return server_of(await open_again())
 
 
@@ -166,7 +166,7 @@ class Wiretap:
 
 
 @asynccontextmanager
-async def wiretap(server: Server) -> AsyncIterator[Wiretap]:
+async def wiretap(server: PostgresPool) -> AsyncIterator[Wiretap]:
     tap = Wiretap()
     connection = await asyncpg.connect(server.url)
     await connection.add_listener(EVENTS, lambda *payload: tap.messages.put_nowait(str(payload[-1])))
@@ -176,7 +176,7 @@ async def wiretap(server: Server) -> AsyncIterator[Wiretap]:
         await connection.close()
 
 
-async def test_little_pieces_are_told_together_in_order_under_their_last_id(server: Server) -> None:
+async def test_little_pieces_are_told_together_in_order_under_their_last_id(server: PostgresPool) -> None:
     teller = Publisher(server)
     told: list[Event] = [
         RoundStarted(id=1, debate="DEB-1", at=AT, round=1),
@@ -198,7 +198,7 @@ async def test_little_pieces_are_told_together_in_order_under_their_last_id(serv
         assert _all(heard) == [*told[:3], chunk("Uno dos ", 0, 7, position=1), chunk("One two three", 0, 8, position=0)]
 
 
-async def test_what_a_turn_said_before_it_began_anew_is_not_joined_to_what_it_says_then(server: Server) -> None:
+async def test_what_a_turn_said_before_it_began_anew_is_not_joined_to_what_it_says_then(server: PostgresPool) -> None:
     teller, again = Publisher(server), replace(started(0, 3), attempt=2)
     async with wiretap(server) as tap:
         for event in (started(0, 1), chunk("Wrong", 0, 2), again, chunk("Right", 0, 4)):
@@ -210,7 +210,7 @@ async def test_what_a_turn_said_before_it_began_anew_is_not_joined_to_what_it_sa
         assert _all(heard) == [started(0, 1), chunk("Wrong", 0, 2), again, chunk("Right", 0, 4)]
 
 
-async def test_the_text_so_far_is_told_again_to_who_asks(server: Server) -> None:
+async def test_the_text_so_far_is_told_again_to_who_asks(server: PostgresPool) -> None:
     teller = Publisher(server)
     async with wiretap(server) as tap:
         for event in (started(0, 1), chunk("One ", 0, 2)):
@@ -218,10 +218,10 @@ async def test_the_text_so_far_is_told_again_to_who_asks(server: Server) -> None
         await tap.next()
         teller.emit(chunk("two ", 4, 3))
         await tap.next()
-        teller.tell_again("DEB-1")
+        teller.resend("DEB-1")
         message = await tap.next()
-        teller.tell_again("DEB-2")
-        teller.tell_to_look("DEB-1")
+        teller.resend("DEB-2")
+        teller.announce_change("DEB-1")
         assert await tap.next() == "DEB-1"
     ear = Listener(server)
     with ear.listening("DEB-1") as heard:
@@ -232,7 +232,7 @@ async def test_the_text_so_far_is_told_again_to_who_asks(server: Server) -> None
 class Flaky:
     """A server whose database is away for the first message."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: PostgresPool) -> None:
         self.place = server.place
         self.pool = self
         self.asked = server.asked
@@ -256,7 +256,7 @@ class Slow(Flaky):
         await self._server.pool.execute(sql, channel, told)
 
 
-async def test_what_is_said_while_a_message_is_on_its_way_comes_after_it(server: Server) -> None:
+async def test_what_is_said_while_a_message_is_on_its_way_comes_after_it(server: PostgresPool) -> None:
     slow: Any = Slow(server)
     teller = Publisher(slow)
     async with wiretap(server) as tap:
@@ -269,7 +269,7 @@ async def test_what_is_said_while_a_message_is_on_its_way_comes_after_it(server:
     await teller.close()
 
 
-async def test_what_could_not_be_told_is_looked_up_before_anything_else_is_heard(server: Server) -> None:
+async def test_what_could_not_be_told_is_looked_up_before_anything_else_is_heard(server: PostgresPool) -> None:
     flaky: Any = Flaky(server)
     teller = Publisher(flaky)
     async with wiretap(server) as tap:
@@ -316,7 +316,7 @@ EARS = """
 """
 
 
-async def kill_ears(server: Server) -> None:
+async def kill_ears(server: PostgresPool) -> None:
     """End all connections on which processes listen, and wait until they have others."""
     ears = await server.pool.fetchval(EARS)
     await server.pool.execute("SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid", ears)

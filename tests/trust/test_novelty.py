@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.trust.novelty import REPEATS, STALE, Said, repetition
+from moot.trust.novelty import REPEATS, STALE, SpokenBefore, repetition
 
 QUESTION = "Should we use Redis or PostgreSQL for caching?"
 ARGUMENT = (
@@ -66,7 +66,7 @@ def test_more_than_half_of_an_argument_must_be_old_before_it_repeats() -> None:
 
 
 def novelty(text: str, said: list[str], question: str) -> float:
-    before = Said(question)
+    before = SpokenBefore(question)
     before.add_round(said)
     return before.novelty(text, 2)
 
@@ -121,7 +121,7 @@ def test_six_hundred_words_take_milliseconds() -> None:
 
 
 def test_what_later_rounds_say_makes_no_earlier_one_less_new() -> None:
-    said = Said(QUESTION)
+    said = SpokenBefore(QUESTION)
     for text in (OPPONENT, ARGUMENT, ARGUMENT):
         said.add_round([text])
     assert [said.novelty(ARGUMENT, round) for round in (1, 2, 3)] == [1, 1, 0]

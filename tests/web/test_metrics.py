@@ -17,14 +17,14 @@ from moot.errors import InvalidInput, StoreAway
 from moot.runs.process import this_process
 from moot.runs.queue import Backlog, Load
 from moot.runs.workers import PostgresQueue
-from moot.store.postgres import Server, open_postgres
+from moot.store.postgres import PostgresPool, open_postgres
 from moot.store.store import Worker
 from moot.telemetry.metrics import Metrics
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from moot.web.guard import Access
 from moot.web.server import Uvicorn, build_app, listening
 from moot.web.stream.hub import Hub
-from moot.web.worker_endpoint import telling
+from moot.web.worker_endpoint import serving_metrics
 from stage import sensible
 
 TOKEN = "correct horse battery staple"
@@ -157,7 +157,7 @@ async def shared(postgres_url: str) -> AsyncIterator[tuple[App, PostgresQueue]]:
     store = await open_postgres(postgres_url)
     app = scripted_app(ScriptedModel(sensible), store)
     app.telemetry.metrics = Metrics()
-    assert isinstance(store.database, Server)
+    assert isinstance(store.database, PostgresPool)
     app.queue = queue = PostgresQueue(app.runner, store.database)
     yield app, queue
     await app.close()
@@ -177,7 +177,7 @@ async def test_the_backlog_is_what_is_due_and_what_waits_for_its_time(shared: tu
 
 async def test_health_says_when_nobody_works_what_is_queued(shared: tuple[App, PostgresQueue]) -> None:
     app, _ = shared
-    async with telling(app, 0) as address, aiohttp.ClientSession() as session:
+    async with serving_metrics(app, 0) as address, aiohttp.ClientSession() as session:
 
         async def health() -> tuple[str, Load]:
             async with session.get(f"{address}/api/health") as answer:
@@ -217,7 +217,7 @@ async def test_a_worker_tells_its_own_numbers_alone(shared: tuple[App, PostgresQ
     app, _ = shared
     made = await app.create("duel", TOPIC, {"max_rounds": 1})
     await app.run(made.id, lambda event: None)
-    async with telling(app, 0) as address, aiohttp.ClientSession() as session:
+    async with serving_metrics(app, 0) as address, aiohttp.ClientSession() as session:
         async with session.get(f"{address}/metrics") as answer:
             names = {name for name, *_ in samples(await answer.text())}
         async with session.get(f"{address}/api/debates") as answer:
@@ -238,10 +238,10 @@ async def test_beyond_this_machine_a_worker_wants_the_token_but_for_its_health(
     app, _ = shared
     app.settings.metrics_host = "0.0.0.0"
     with pytest.raises(InvalidInput, match=r"^listening on 0\.0\.0\.0 lets others in: set MOOT_TOKEN"):
-        async with telling(app, 0):
+        async with serving_metrics(app, 0):
             pass
     app.settings.token = type(app.settings).model_validate({"token": TOKEN}).token
-    async with telling(app, 0) as address, aiohttp.ClientSession() as session:
+    async with serving_metrics(app, 0) as address, aiohttp.ClientSession() as session:
         for path, headers, status in (
             ("/metrics", {}, 401),
             ("/metrics", {"Authorization": f"Bearer {TOKEN}"}, 200),
@@ -254,7 +254,7 @@ async def test_beyond_this_machine_a_worker_wants_the_token_but_for_its_health(
 async def test_what_the_queue_noted_a_week_ago_is_forgotten_when_a_worker_starts(postgres_url: str) -> None:
     store = await open_postgres(postgres_url)
     app = scripted_app(ScriptedModel(sensible), store)
-    assert isinstance(store.database, Server)
+    assert isinstance(store.database, PostgresPool)
     for _ in range(2):
         await app.create("duel", TOPIC, {}, start=True)
     pool = store.database.pool
@@ -274,7 +274,7 @@ async def test_what_the_queue_noted_a_week_ago_is_forgotten_when_a_worker_starts
 async def test_a_worker_that_frees_what_a_dead_one_held_counts_as_a_takeover(postgres_url: str) -> None:
     store = await open_postgres(postgres_url)
     app = scripted_app(ScriptedModel(sensible), store)
-    assert isinstance(store.database, Server)
+    assert isinstance(store.database, PostgresPool)
     made = await app.create("duel", TOPIC, {"max_rounds": 1}, start=True)
     dead = await asyncio.create_subprocess_exec("true")
     await dead.wait()

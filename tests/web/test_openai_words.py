@@ -16,7 +16,7 @@ from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted, Waitin
 from moot.errors import InvalidInput
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.format import PANEL
-from moot.web.openai.words import ANYTIME, ChatMessage, Heard, Telling, asked, conversation, heard, read, topic
+from moot.web.openai.words import ANYTIME, ChatMessage, Heard, ReasoningText, asked, conversation, heard, read, topic
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 SIGNED = "It is so.\n\n— [moot DEB-abcd2345](http://127.0.0.1/debates/DEB-abcd2345)"
@@ -203,7 +203,7 @@ def finished(position: int, content: str, seat: str = "debater_a", **more: Any) 
 
 
 def told(*events: Event) -> list[str]:
-    telling = Telling(DUEL)
+    telling = ReasoningText(DUEL)
     return [telling.tell(event) for event in events]
 
 
@@ -270,7 +270,7 @@ def test_marks_and_notes_stand_below_a_speech() -> None:
 
 
 def test_a_persons_words_are_told_as_theirs_and_what_is_no_speech_is_not_told() -> None:
-    telling = Telling(PANEL)
+    telling = ReasoningText(PANEL)
     events = [
         started(0, seat="library"),
         finished(0, "", seat="library"),

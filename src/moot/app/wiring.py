@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 ISSUE_SECONDS = 30.0
 """How often issues are looked for that nobody has handed over."""
-TELLING_SECONDS = 20.0
+DELIVERY_SECONDS = 20.0
 """What webhooks get when a process ends; what is due then still is told by the next one."""
 
 
@@ -49,27 +49,27 @@ async def build(
     store = await open_store(settings.database_url, hooks_by_status(settings.webhooks))
     app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
     try:
-        async with _telling(app):
+        async with _delivering(app):
             yield app
     finally:
         await app.close()
 
 
 @asynccontextmanager
-async def _telling(app: App) -> AsyncIterator[None]:
+async def _delivering(app: App) -> AsyncIterator[None]:
     """Webhooks are told and issues handed over for as long as the app is used, and what is due at its end then."""
-    courier = WebhookSender(app.store, app.settings.webhooks, app.environ)
+    sender = WebhookSender(app.store, app.settings.webhooks, app.environ)
     ending = asyncio.Event()
-    running = [asyncio.create_task(courier.run())] if app.settings.webhooks else []
+    running = [asyncio.create_task(sender.run())] if app.settings.webhooks else []
     if app.settings.workflow:
         running.append(asyncio.create_task(_hand_over(app, ending)))
     try:
         yield
     finally:
-        courier.finish()
+        sender.finish()
         ending.set()
         with suppress(TimeoutError):
-            async with asyncio.timeout(TELLING_SECONDS):
+            async with asyncio.timeout(DELIVERY_SECONDS):
                 await asyncio.gather(*running)
 
 

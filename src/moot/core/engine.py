@@ -58,7 +58,7 @@ class RunResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PlayerReply:
     """What a player made of a step."""
 
     content: str
@@ -93,7 +93,7 @@ class TurnStore(Protocol):
 
 
 class Player(Protocol):
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply: ...
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply: ...
 
 
 async def run_debate(
@@ -287,7 +287,7 @@ class _Run:
         )
         return await self._store(turn)
 
-    async def _played(self, step: Step, voice: TurnWriter) -> Reply:
+    async def _played(self, step: Step, voice: TurnWriter) -> PlayerReply:
         """What the seat's player makes of a step; one who takes longer than the step allows misses it."""
         player, had = self.player_for(step.seat), step.timeout
         if had is None:
@@ -301,7 +301,7 @@ class _Run:
                 raise
         why = f"not done after the {had:.0f} s it had" if had > 0 else "no time was left for it"
         await self._keep(step, voice.position, ModelTimeout(why, partial=voice.said()))
-        return Reply("", marks=("late",))
+        return PlayerReply("", marks=("late",))
 
     async def _keep(self, step: Step, position: int, error: ModelError) -> None:
         """Keep a failed attempt, with the text that had arrived."""

@@ -41,9 +41,6 @@ AT_ONCE = 10
 POLL_SECONDS = 5.0
 
 
-# Settings
-
-
 def hooks_by_status(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:
     """Status → the names of the webhooks that are told when a run ends in it."""
     return {status: tuple(hook.name for hook in hooks if event in hook.events) for status, event in EVENTS.items()}
@@ -161,7 +158,7 @@ def next_delay(attempts: int, tried: Attempt, spread: float = 0.0) -> float | No
     return max(DELAYS[attempts - 1], tried.retry_after or 0.0) * (1 + spread)
 
 
-# The courier
+# The sender
 
 
 class Deliveries(Protocol):

@@ -22,7 +22,7 @@ from moot.core.debate import JsonObject
 from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyCut, Unreachable, WrongKey
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.faults import Refusal, fault
-from moot.llm.stream import Reply, StreamFormat
+from moot.llm.stream import StreamedReply, StreamFormat
 from moot.text.plain import hiding
 
 _MAX_CHARACTERS_PER_TOKEN = 64
@@ -61,7 +61,7 @@ class Call(Generic[CapabilitiesT]):
     learned: dict[str, CapabilitiesT]
     """Where it is put down, by model, what was taken."""
     started: float = field(default_factory=lambda: _now())
-    reply: Reply = field(init=False)
+    reply: StreamedReply = field(init=False)
 
 
 def new_session() -> aiohttp.ClientSession:
@@ -78,7 +78,7 @@ def new_session() -> aiohttp.ClientSession:
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)  # as a repr would show the key
-class Server:
+class ModelServer:
     """`session` comes from `new_session`; `name`, `key_hint`, `api` and `model_hint` are for messages."""
 
     session: aiohttp.ClientSession
@@ -98,13 +98,13 @@ class Server:
 
     async def complete(self, call: Call[CapabilitiesT]) -> Completion:
         limit = max(_MIN_LIMIT, _MAX_CHARACTERS_PER_TOKEN * call.request.max_tokens)
-        call.reply = Reply(self.name, limit, call.wire)
+        call.reply = StreamedReply(self.name, limit, call.wire)
         try:
             await self._receive(call)
             call.reply.check()
             return _completion(call)
         except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
-            error = self._told(problem, self._slowness(call), call.reply.text)
+            error = self._safe_error(problem, self._slowness(call), call.reply.text)
         raise error  # not within `except`: what aiohttp raises holds the request's headers, and so the key
 
     async def fetch(
@@ -128,9 +128,9 @@ class Server:
                     raise self._fault(await _refusal(response), model)
                 return read(orjson.loads(await self._whole_body(response)))
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-            error = self._told(self._not_an_api(f"does not {does}"), "", "")
+            error = self._safe_error(self._not_an_api(f"does not {does}"), "", "")
         except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
-            error = self._told(problem, f"{self.name} did not {does} within {within:g} s", "")
+            error = self._safe_error(problem, f"{self.name} did not {does} within {within:g} s", "")
         raise error
 
     async def _receive(self, call: Call[CapabilitiesT]) -> None:
@@ -257,7 +257,7 @@ class Server:
     def _not_an_api(self, what: str) -> BadReply:
         return BadReply(f"{self.name} {what}: is {self._shown_url} the address of {self.api}?")
 
-    def _told(self, problem: Exception, slowness: str, partial: str) -> ModelError:
+    def _safe_error(self, problem: Exception, slowness: str, partial: str) -> ModelError:
         """The error as it leaves this module: with the text so far, without the key, control characters or a past."""
         error = self._as_model_error(problem, slowness)
         error.args = (self._clean(str(error)),)

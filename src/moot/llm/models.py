@@ -14,7 +14,7 @@ from moot.errors import InvalidInput, ModelError
 from moot.llm.calls import Meter, ModelCalls
 from moot.llm.client import Client, Connection, Timeouts
 from moot.llm.dialect import Dialect
-from moot.llm.http import Server, new_session
+from moot.llm.http import ModelServer, new_session
 from moot.llm.local import BUILT_IN_MODEL, LocalModels, find_weights
 from moot.llm.ollama import OllamaClient
 from moot.llm.openai_api import OpenAIClient
@@ -185,7 +185,7 @@ class Models:
     def _client(self, provider: Provider, timeouts: Timeouts, key: str | None = None) -> OpenAIClient | OllamaClient:
         if self._session is None:
             self._session = new_session()
-        server = Server(
+        server = ModelServer(
             session=self._session,
             base_url=self.address(provider),
             api_key=key or self._key(provider),

@@ -15,8 +15,8 @@ from moot.core.debate import JsonObject, Usage
 from moot.errors import ModelError
 from moot.llm.client import Completion, Request
 from moot.llm.dialect import JsonMode, dropped_modes, simpler
-from moot.llm.http import Call, Server, prompt_characters
-from moot.llm.stream import Reply, StreamFormat, count
+from moot.llm.http import Call, ModelServer, prompt_characters
+from moot.llm.stream import StreamedReply, StreamFormat, count
 
 MIN_CONTEXT = 4096
 MAX_CONTEXT = 131_072
@@ -75,7 +75,7 @@ _FORMAT_WORDS = ("format", "schema", "grammar")
 class OllamaClient:
     """An Ollama server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ModelServer) -> None:
         self._server = replace(
             server,
             base_url=server.base_url.rstrip("/").removesuffix("/v1"),  # people give the OpenAI-compatible address too
@@ -134,7 +134,7 @@ def _context_length(body: Any) -> int:
     return max(lengths, default=0) or MAX_CONTEXT
 
 
-def _take(reply: Reply, chunk: Any) -> None:
+def _take(reply: StreamedReply, chunk: Any) -> None:
     if message := chunk.get("message"):
         if text := message.get("thinking"):
             reply.think(text)

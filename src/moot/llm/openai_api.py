@@ -8,14 +8,14 @@ from typing import Any
 from moot.core.debate import Usage
 from moot.llm.client import Completion, Request
 from moot.llm.dialect import Dialect
-from moot.llm.http import Call, Server
-from moot.llm.stream import Reply, StreamFormat, count
+from moot.llm.http import Call, ModelServer
+from moot.llm.stream import StreamedReply, StreamFormat, count
 
 
 class OpenAIClient:
     """A server that speaks the dialect."""
 
-    def __init__(self, server: Server, takes: Callable[[str], Dialect] = lambda model: Dialect()) -> None:
+    def __init__(self, server: ModelServer, takes: Callable[[str], Dialect] = lambda model: Dialect()) -> None:
         """`takes` says what a model takes of the dialect, as far as that is known before it is asked."""
         self._server = server
         self._takes = takes
@@ -32,7 +32,7 @@ class OpenAIClient:
         )
 
 
-def _take(reply: Reply, chunk: Any) -> None:
+def _take(reply: StreamedReply, chunk: Any) -> None:
     """The path of every token."""
     if choices := chunk.get("choices"):
         choice = choices[0]

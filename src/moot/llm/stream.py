@@ -33,14 +33,14 @@ class StreamFormat:
     """Where its server takes requests."""
     content_type: str
     prefix: bytes
-    take: Callable[[Reply, Any], None]
+    take: Callable[[StreamedReply, Any], None]
     """Hand the parts of an object to the reply; may raise what comes of an object of another shape."""
     count: Callable[[Any], Usage]
-    """Read `Reply.counted`; the same holds."""
+    """Read `StreamedReply.counted`; the same holds."""
 
 
 @dataclass(slots=True)
-class Reply:
+class StreamedReply:
     """One reply; `name` is what messages call the server, `limit` the most characters taken from it."""
 
     name: str

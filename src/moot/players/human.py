@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from moot.core.debate import HumanReply, Step
-from moot.core.engine import HumanNeeded, Reply
+from moot.core.engine import HumanNeeded, PlayerReply
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 
@@ -15,8 +15,8 @@ class HumanPlayer:
     def __init__(self, said: Callable[[str], Awaitable[Sequence[HumanReply]]]) -> None:
         self._said = said
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         for said in await self._said(debate.id):
             if said.position == voice.position:
-                return Reply(said.text, {"action": said.action})
+                return PlayerReply(said.text, {"action": said.action})
         raise HumanNeeded

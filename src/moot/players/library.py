@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from moot.core.debate import JsonObject, Step
-from moot.core.engine import Reply
+from moot.core.engine import PlayerReply
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput, MootError
@@ -22,12 +22,12 @@ log = logging.getLogger(__name__)
 class LibraryPlayer:
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._kinds: Mapping[str, Callable[..., Awaitable[Reply]]] = {
+        self._kinds: Mapping[str, Callable[..., Awaitable[PlayerReply]]] = {
             "templates": self._templates,
             "passages": self._passages,
         }
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         if step.kind not in self._kinds:
             raise InvalidInput(f"the library knows {', '.join(self._kinds)}; not {step.kind!r}")
         asked = dict(step.variables)
@@ -39,11 +39,11 @@ class LibraryPlayer:
                 raise
             log.warning("%s: the library failed: %s", debate.id, error)
             told = f"The library could not be searched: {error}"
-            reply = Reply(told, {step.kind: []}, marks=(f"without:{step.kind}",))
+            reply = PlayerReply(told, {step.kind: []}, marks=(f"without:{step.kind}",))
         voice.say(reply.content)
         return reply
 
-    async def _templates(self, query: str, top_k: int) -> Reply:
+    async def _templates(self, query: str, top_k: int) -> PlayerReply:
         found = await self._library.find(query, top_k)
         embedder = await self._library.embedder()
         data: JsonObject = {
@@ -58,9 +58,9 @@ class LibraryPlayer:
             ],
             "embedder": embedder.name,
         }
-        return Reply(names(found) or "No template suits this question.", data)
+        return PlayerReply(names(found) or "No template suits this question.", data)
 
-    async def _passages(self, queries: Mapping[str, str], texts: Mapping[str, str], top_k: int) -> Reply:
+    async def _passages(self, queries: Mapping[str, str], texts: Mapping[str, str], top_k: int) -> PlayerReply:
         """For each seat the passages of the sources that its query finds."""
         found: JsonObject = {}
         number = 0
@@ -68,4 +68,4 @@ class LibraryPlayer:
             excerpts = await self._library.excerpts(texts, query, top_k)
             found[seat] = [{"tag": excerpt.tag, "text": excerpt.text} for excerpt in excerpts]
             number += len(excerpts)
-        return Reply(f"{number} passages found for {len(queries)} debaters.", {"passages": found})
+        return PlayerReply(f"{number} passages found for {len(queries)} debaters.", {"passages": found})

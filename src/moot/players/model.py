@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from moot.core.debate import NO_USAGE, Answer, JsonObject, Step
-from moot.core.engine import Reply
+from moot.core.engine import PlayerReply
 from moot.core.format import AnyFormat
 from moot.core.prompts import Message, Prompts, shortened
 from moot.core.script import Debate
@@ -46,7 +46,7 @@ class ModelPlayer:
         self._connect = connect
         self._sleep = sleep
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         name = debate.seats[step.seat].model
         connection = await self._connect(name)
         request = self._request(debate, step, connection.model)
@@ -101,7 +101,7 @@ class ModelPlayer:
 
     async def _speech(
         self, client: Client, request: Request, titles: Mapping[str, str], name: str, voice: TurnWriter
-    ) -> Reply:
+    ) -> PlayerReply:
         stream = SpeechStream(titles, voice.say)
         completion = await self._call(client, request, voice, stream.restart)
         stream.finish()
@@ -115,7 +115,7 @@ class ModelPlayer:
         answer: type[Answer],
         name: str,
         voice: TurnWriter,
-    ) -> Reply:
+    ) -> PlayerReply:
         """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
         stream = AnswerStream(answer.shown, titles, voice.say)
         first = await self._call(client, request, voice, stream.restart)
@@ -184,16 +184,18 @@ def _repair(request: Request, text: str, fault: str) -> Request:
 
 def _answered(
     answer: Answer, stream: AnswerStream, model: str, completions: Sequence[Completion], *marks: str
-) -> Reply:
+) -> PlayerReply:
     content = stream.finish(getattr(answer, answer.shown))
     data = {**answer.model_dump(mode="json"), answer.shown: content}
     return _reply(content, data, model, completions, *marks)
 
 
-def _reply(content: str, data: JsonObject | None, model: str, completions: Sequence[Completion], *marks: str) -> Reply:
+def _reply(
+    content: str, data: JsonObject | None, model: str, completions: Sequence[Completion], *marks: str
+) -> PlayerReply:
     last = completions[-1]
     found = [*marks, *(f"without:{dropped}" for dropped in last.dropped)]
     if last.finish_reason == "length":
         found.append("truncated")
     usage = sum((completion.usage for completion in completions), NO_USAGE)
-    return Reply(content, data, usage=usage, model=model, marks=tuple(found))
+    return PlayerReply(content, data, usage=usage, model=model, marks=tuple(found))

@@ -9,17 +9,17 @@ from moot.errors import InvalidInput
 if TYPE_CHECKING:
     from moot.runs.queue import Queue
     from moot.runs.runner import Runner
-    from moot.store.postgres import Server
+    from moot.store.postgres import PostgresPool
 
 
-def shared_server(runner: Runner) -> Server | None:
+def shared_server(runner: Runner) -> PostgresPool | None:
     """The Postgres that all processes on a runner's database share, if it is one."""
     if not runner.settings.database_url.startswith("postgres"):
         return None
-    from moot.store.postgres import Server
+    from moot.store.postgres import PostgresPool
 
     server = runner.store.database
-    return server if isinstance(server, Server) else None
+    return server if isinstance(server, PostgresPool) else None
 
 
 def open_queue(runner: Runner, concurrency: int) -> Queue:

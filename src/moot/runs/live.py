@@ -28,13 +28,13 @@ class Listeners:
     def __init__(self) -> None:
         self.heard: dict[str, set[Heard]] = {}
 
-    def tell(self, debate_id: str, event: Event | None) -> None:
+    def send(self, debate_id: str, event: Event | None) -> None:
         for heard in self.heard.get(debate_id, ()):
             heard.put_nowait(event)
 
-    def tell_all_to_look(self) -> None:
+    def wake_all(self) -> None:
         for debate_id in self.heard:
-            self.tell(debate_id, None)
+            self.send(debate_id, None)
 
     @contextmanager
     def listening(self, debate_id: str, so_far: Iterable[Event] = ()) -> Iterator[Heard]:
@@ -68,7 +68,7 @@ class Live:
             self._note(event)
             self._on_turn(event)
         if event.debate in self._listeners.heard:
-            self._listeners.tell(event.debate, event)
+            self._listeners.send(event.debate, event)
 
     def listening(self, debate_id: str) -> AbstractContextManager[Heard]:
         return self._listeners.listening(debate_id, self.so_far(debate_id))

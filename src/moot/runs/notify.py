@@ -19,7 +19,7 @@ import asyncpg
 from moot.core.events import PASSING, Event, TurnChunk, TurnStarted, decode, encode
 from moot.errors import StoreError
 from moot.runs.live import Heard, Listeners, Live
-from moot.store.postgres import AWAY, CONNECT_SECONDS, Server, clear_errors
+from moot.store.postgres import AWAY, CONNECT_SECONDS, PostgresPool, clear_errors
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ ALIVE_SECONDS = 10.0
 class Publisher:
     """Tells what the runs of this process say, a few times a second, little pieces put together."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: PostgresPool) -> None:
         self._server = server
         self._live = Live()
         self._told: list[Event | str] = []
@@ -53,12 +53,12 @@ class Publisher:
         self._live.emit(event)
         self._add(event if event.type in PASSING else event.debate)
 
-    def tell_again(self, debate_id: str) -> None:
+    def resend(self, debate_id: str) -> None:
         """Tell the text so far of a debate's turns in progress."""
         for event in self._live.so_far(debate_id):
             self._add(event)
 
-    def tell_to_look(self, debate_id: str) -> None:
+    def announce_change(self, debate_id: str) -> None:
         self._add(debate_id)
 
     async def close(self) -> None:
@@ -134,7 +134,7 @@ def _lines(told: Event | str) -> Iterator[str]:
 class Listener:
     """One connection on which this process hears the others; made again when it is lost."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: PostgresPool) -> None:
         self._server = server
         self._listeners = Listeners()
         self._parts: dict[tuple[str, int], TurnChunk] = {}
@@ -165,7 +165,7 @@ class Listener:
             await connection.add_listener(channel, lambda _, pid, name, payload, heard=callback: heard(payload))
         # Who follows looks before it hears: the channel of the events came last, and nothing was awaited since.
         self._parts.clear()
-        self._listeners.tell_all_to_look()
+        self._listeners.wake_all()
         closed = asyncio.Event()
         connection.add_termination_listener(lambda _: closed.set())
         await connection.execute(
@@ -182,7 +182,7 @@ class Listener:
             if debate_id not in self._listeners.heard:
                 continue
             if not body:
-                self._listeners.tell(debate_id, None)
+                self._listeners.send(debate_id, None)
                 continue
             with suppress(ValueError, KeyError, TypeError):  # of a newer moot; the store tells it in time
                 self._pass_on(debate_id, body)
@@ -195,7 +195,7 @@ class Listener:
             if body.startswith(PART):
                 self._parts[place] = event
                 return
-        self._listeners.tell(debate_id, event)
+        self._listeners.send(debate_id, event)
 
 
 def _joined(before: TurnChunk | None, part: TurnChunk) -> TurnChunk:

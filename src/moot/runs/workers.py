@@ -30,7 +30,7 @@ from moot.runs.process import is_dead, this_process
 from moot.runs.queue import Backlog, Load
 from moot.runs.runner import Runner
 from moot.store import jobs
-from moot.store.postgres import Server, clear_errors
+from moot.store.postgres import PostgresPool, clear_errors
 from moot.store.store import Worker
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ WORK = {QueueEntrypoint(name): EntrypointExecutionParameter(0) for name in ("run
 
 
 class PostgresQueue:
-    def __init__(self, runner: Runner, server: Server, concurrency: int = 0) -> None:
+    def __init__(self, runner: Runner, server: PostgresPool, concurrency: int = 0) -> None:
         """With a concurrency of 0 this process runs nothing itself; it enqueues and follows."""
         self._runner = runner
         self._server = server
@@ -86,7 +86,7 @@ class PostgresQueue:
         self._draining = False
 
     async def start(self) -> None:
-        self._ear.on(ASKS, self._teller.tell_again)
+        self._ear.on(ASKS, self._teller.resend)
         self._ear.on(self._queries.qbe.settings.channel, lambda _: self._wake())
         self._begin(self._ear.listen())
         if self._concurrency:
@@ -124,7 +124,7 @@ class PostgresQueue:
             if time.monotonic() - asked < ASK_SECONDS:
                 return False
             asked = time.monotonic()
-            await self._tell(ASKS, debate_id)
+            await self._notify(ASKS, debate_id)
             return True
 
         with self._ear.listening(debate_id) as heard:
@@ -237,7 +237,7 @@ class PostgresQueue:
         with suppress(NotFound):
             asked = (await self._runner.store.load(debate_id)).record
             if str(asked.run) == run and (await self._runner.store.pause(debate_id)).status is Status.STOPPED:
-                self._teller.tell_to_look(debate_id)
+                self._teller.announce_change(debate_id)
         await self._done(job)
 
     def _hear(self, event: Event) -> None:
@@ -311,7 +311,7 @@ class PostgresQueue:
         for debate_id in had[:waiting]:
             self._runs.interrupt(debate_id)
 
-    async def _tell(self, channel: str, message: str) -> None:
+    async def _notify(self, channel: str, message: str) -> None:
         await self._tried(
             lambda: self._server.pool.execute("SELECT pg_notify($1, $2)", channel, message), "nobody was asked"
         )

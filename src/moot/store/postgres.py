@@ -63,10 +63,10 @@ async def open_postgres(url: str, hooks: Mapping[Status, Sequence[str]] | None =
         except BaseException:
             pool.terminate()
             raise
-    return Store(Server(url, pool, place), hooks)
+    return Store(PostgresPool(url, pool, place), hooks)
 
 
-class Server:
+class PostgresPool:
     """A Postgres with moot's tables."""
 
     def __init__(self, url: str, pool: Pool, place: str) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from moot.core.debate import Record, Status, Step, Turn
-from moot.core.engine import Player, Reply, RunResult
+from moot.core.engine import Player, PlayerReply, RunResult
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelError
@@ -116,7 +116,7 @@ class _Observed:
         self._player = player
         self._spans = spans
 
-    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> Reply:
+    async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         operation = "invoke_agent" if step.seat in debate.seats else "step"
         about = {
             **_in_debate(debate.id, operation),

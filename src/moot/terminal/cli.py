@@ -1,4 +1,4 @@
-"""The terminal's commands: parse the words, hand them to `moot.commands`. Heavy imports happen inside."""
+"""The terminal's commands: parse the words, hand them to `terminal.commands`. Heavy imports happen inside."""
 
 from __future__ import annotations
 

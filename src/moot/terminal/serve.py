@@ -45,8 +45,8 @@ async def worker(concurrency: int | None, metrics_port: int | None) -> None:
                 "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"
             )
         at_once = concurrency or chosen.max_running
-        async with app.working(at_once), _beside(app, port) as telling:
-            say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{telling}")
+        async with app.working(at_once), _beside(app, port) as serving_metrics:
+            say(Console(), f"Working on {chosen.database_name}: {at_once} debates at once.{serving_metrics}")
             sys.stdout.flush()
             await _signalled()
 
@@ -65,9 +65,9 @@ async def _beside(app: App, port: int | None) -> AsyncIterator[str]:
     if port is None:
         yield ""
         return
-    from moot.web.worker_endpoint import telling
+    from moot.web.worker_endpoint import serving_metrics
 
-    async with telling(app, port) as address:
+    async with serving_metrics(app, port) as address:
         yield f" Metrics are at {address}/metrics."
 
 

@@ -48,7 +48,7 @@ def repetition(text: str, previous: str) -> float:
 
 
 @dataclass(slots=True)
-class Said:
+class SpokenBefore:
     """What was said in the rounds so far: word triple → the round that had it first."""
 
     question: str

@@ -103,7 +103,7 @@ async def list_debates(
     cursor_: Annotated[str | None, Query(alias="cursor", description="next_cursor of the page before")] = None,
 ) -> schemas.DebateList:
     """Newest first."""
-    after = schemas.place(cursor_) if cursor_ else None
+    after = schemas.cursor_from(cursor_) if cursor_ else None
     records = await server.app.list(limit + 1, status, format, q, after)
     more = schemas.cursor(records[limit - 1]) if len(records) > limit else None
     return schemas.DebateList(debates=[server.view(record) for record in records[:limit]], next_cursor=more)

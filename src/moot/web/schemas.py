@@ -163,7 +163,7 @@ def cursor(record: Record) -> str:
     return base64.urlsafe_b64encode(f"{record.created_at!r} {record.id}".encode()).decode()
 
 
-def place(cursor: str) -> Cursor:
+def cursor_from(cursor: str) -> Cursor:
     try:
         created_at, _, id = base64.b64decode(cursor.encode(), b"-_", validate=True).decode().partition(" ")
         if id and "\0" not in id and math.isfinite(at := float(created_at)):

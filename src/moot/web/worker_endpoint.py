@@ -17,7 +17,7 @@ from moot.web.stream.hub import Hub
 
 
 @asynccontextmanager
-async def telling(app: App, port: int) -> AsyncIterator[str]:
+async def serving_metrics(app: App, port: int) -> AsyncIterator[str]:
     """Answer for as long as the block lasts; it is given the address. Raises InvalidInput."""
     with opened(app.settings, app.settings.metrics_host, port) as (listener, who, address):
         server = _Beside(build_beside(app, who), lambda: None)

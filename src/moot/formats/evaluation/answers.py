@@ -147,7 +147,7 @@ class RedTeam(Answer):
 
     @model_validator(mode="after")
     def _summary_tells_them(self) -> Self:
-        self.summary = told(self.summary, [f"- {one.challenge}" for one in self.challenges])
+        self.summary = with_lines(self.summary, [f"- {one.challenge}" for one in self.challenges])
         return self
 
     @classmethod
@@ -180,7 +180,7 @@ class Arguments(Answer):
 
     @model_validator(mode="after")
     def _case_tells_them(self) -> Self:
-        self.case = told(self.case, [_spoken(number, one) for number, one in enumerate(self.arguments, 1)])
+        self.case = with_lines(self.case, [_spoken(number, one) for number, one in enumerate(self.arguments, 1)])
         return self
 
     @classmethod
@@ -215,7 +215,7 @@ class Judgment(Answer):
         )
 
 
-def told(text: str, lines: Sequence[str]) -> str:
+def with_lines(text: str, lines: Sequence[str]) -> str:
     """The text followed by these lines, once: an answer is read again each time a debate is resumed."""
     listing = "\n\n" + "\n".join(lines)
     return text if text.endswith(listing) else text + listing

@@ -15,7 +15,7 @@ from moot.core.script import Debate
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import Analysis, Evaluation, Evidence
 from moot.formats.panel.perspectives import Perspective
-from moot.trust.novelty import REPEATS, STALE, Said, repetition
+from moot.trust.novelty import REPEATS, STALE, SpokenBefore, repetition
 from moot.trust.quotes import Checked, Source, check_all, contains
 
 SEATS = ("debater_1", "debater_2", "debater_3", "debater_4")
@@ -128,7 +128,7 @@ def facts(debate: Debate[Any], round: int) -> Facts:
 def _facts(debate: Debate[Any], round: int) -> Facts:
     now = _speeches(debate, round)
     before = _speeches(debate, round - 1)
-    said = debate.once("said", lambda: Said(debate.topic))
+    said = debate.once("said", lambda: SpokenBefore(debate.topic))
     for number in range(said.rounds + 1, round):
         said.add_round(_speeches(debate, number).values())
     sources = tuple(debate.settings.sources)

@@ -143,7 +143,9 @@ def _analysis(debate: Debate[PanelSettings]) -> Script[Casting]:
 def _round(debate: Debate[PanelSettings], casting: Casting, round: int) -> Script[None]:
     """Question or summary, openings side by side, rebuttals one after the other, evaluation."""
     clarification = _clarification(debate, round - 1)
-    yield from _moderate(debate, casting, "summary", round, clarification=clarification, facts=_told(debate, round - 1))
+    yield from _moderate(
+        debate, casting, "summary", round, clarification=clarification, facts=_findings(debate, round - 1)
+    )
     passages = yield from _passages(debate, casting, round)
     silent = muted(debate)
     active = [seat for seat in casting.perspectives if seat not in silent]
@@ -151,7 +153,7 @@ def _round(debate: Debate[PanelSettings], casting: Casting, round: int) -> Scrip
     yield from debate.ask_all(openings)
     for seat in active:
         yield from debate.ask_all([_speech(debate, casting, seat, "rebuttal", round, passages)])
-    yield from _moderate(debate, casting, "evaluation", round, Evaluation, facts=_told(debate, round))
+    yield from _moderate(debate, casting, "evaluation", round, Evaluation, facts=_findings(debate, round))
 
 
 def _speech(
@@ -222,7 +224,7 @@ def _passages(debate: Debate[PanelSettings], casting: Casting, round: int) -> Sc
 
 def _checkpoint(debate: Debate[PanelSettings], round: int) -> Script[None]:
     evaluation = [turn for turn in debate.in_round(round) if turn.kind == "evaluation"][-1]
-    facts_line = _told(debate, round)
+    facts_line = _findings(debate, round)
     text = "\n".join([evaluation.content, *facts_line])
     question = Question(text, ("continue", "guide", "end"), debate.settings.checkpoint_timeout_seconds)
     said = yield from debate.ask_person("guidance", question, round)
@@ -240,7 +242,7 @@ def _closing(debate: Debate[PanelSettings], casting: Casting) -> Script[Decision
             "synthesis",
             None,
             Synthesis,
-            facts=_told(debate, rounds_of(debate)),
+            facts=_findings(debate, rounds_of(debate)),
             agreed=debate.stop_reason in ("agreed", "quick_agreement", "clear_winner"),
             revised=revisions > 0,
         )
@@ -284,7 +286,7 @@ def _clarification(debate: Debate[PanelSettings], round: int) -> str:
     return ""
 
 
-def _told(debate: Debate[PanelSettings], round: int) -> list[str]:
+def _findings(debate: Debate[PanelSettings], round: int) -> list[str]:
     """What code has found in a round, as the moderator and the person are told it."""
     known, found = names(debate), facts(debate, round)
     lines = [f"{known[seat]} repeats {found.repetition[seat]:.0%} of its last round." for seat in found.repeating]

@@ -30,7 +30,7 @@ from moot.integrations.mcp.views import (
 from moot.integrations.mcp.waiting import CallContext
 from moot.llm.addresses import refuse_addresses
 from moot.store.store import Cursor
-from moot.web.schemas import FormatList, format_view, place
+from moot.web.schemas import FormatList, cursor_from, format_view
 from moot.web.schemas import cursor as cursor_at
 
 DebateId: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB- and 8 characters")]
@@ -132,7 +132,7 @@ class Tools:
         """List debates, newest first: all, or those with these words, this status, this format."""
         if format is not None:
             find(self.app.formats, format)
-        after = place(cursor) if cursor else None
+        after = cursor_from(cursor) if cursor else None
         records = await self.app.list(limit + 1, status, format, words, after)
         return DebateLines(
             debates=[debate_line(self.app.reading(StoredDebate(record))) for record in records[:limit]],

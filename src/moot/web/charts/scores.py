@@ -20,7 +20,7 @@ def scores(name: str, title: str, given: Sequence[Score], overall: Score) -> Cha
     marks = [*_grid(top, bottom + 6), *(() if once else _key())]
     marks += [mark for at, score in enumerate(given) for mark in _row(score, top + ROW * at)]
     marks += [line("rule", 0, bottom - ROW + 1, WIDTH, bottom - ROW + 1), *_row(overall, bottom - ROW, " strong")]
-    description = "; ".join(f"{score.name} {_told(score)}" for score in rows)
+    description = "; ".join(f"{score.name} {_as_text(score)}" for score in rows)
     header = ("", "score") if once else ("", "before", "after", "difference")
     return chart(name, title, description, bottom + 26, marks, header, map(_cells, rows))
 
@@ -39,7 +39,7 @@ def _key() -> Iterator[str]:
 
 
 def _row(score: Score, top: float, weight: str = "") -> Iterator[str]:
-    y, told = top + 25, _told(score)
+    y, told = top + 25, _as_text(score)
     yield words(f"row-name{weight}", score.name, 0, top + 14, room=WIDTH - (len(told) + 2) * LETTER)
     yield words(f"value{weight}", told, WIDTH, top + 14, "end")
     if score.before is not None:
@@ -49,7 +49,7 @@ def _row(score: Score, top: float, weight: str = "") -> Iterator[str]:
     yield circle("after", SCALE.at(score.after), y, 3.5)
 
 
-def _told(score: Score) -> str:
+def _as_text(score: Score) -> str:
     if score.before is None:
         return f"{score.after:.1f}"
     return f"{score.before:.1f} → {score.after:.1f} ({moved(score.before, score.after)})"

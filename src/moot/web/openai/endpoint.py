@@ -29,7 +29,7 @@ from moot.llm.addresses import refuse_addresses
 from moot.reading.debate import Reading
 from moot.reading.history import events_of, open_question
 from moot.web.openai import words
-from moot.web.openai.words import ChatRequest, Telling
+from moot.web.openai.words import ChatRequest, ReasoningText
 from moot.web.stream.hub import BEAT, BEAT_SECONDS
 
 PREFIX = "/v1/"
@@ -170,7 +170,7 @@ class ChatAnswer(NamedTuple):
 
 async def _play(app: App, format: AnyFormat, begun: Begun, url: str) -> AsyncGenerator[str | ChatAnswer, None]:
     """The debate's text as it is spoken, then the answer. Raises DebateEnded when it has failed."""
-    telling, last = Telling(format), None
+    telling, last = ReasoningText(format), None
     async with aclosing(app.follow(begun.debate, begun.after)) as events:
         async for last in events:
             if text := telling.tell(last):

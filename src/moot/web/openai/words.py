@@ -194,7 +194,7 @@ class _Speech:
     finished: TurnFinished | None = None
 
 
-class Telling:
+class ReasoningText:
     """A debate as one text that only grows, each speech under a heading.
 
     Turns that run side by side are told one after the other: who speaks first has the floor to the end.

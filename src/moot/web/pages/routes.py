@@ -39,7 +39,7 @@ from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, form, settings
 from moot.web.pages.markdown import speech
 from moot.web.pages.views import ACTIONS, age_text, cell_text, cost_text, debate_page, in_a_line
-from moot.web.schemas import cursor, place
+from moot.web.schemas import cursor, cursor_from
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -93,7 +93,7 @@ class Pages:
         asked = {name: request.query_params.get(name, "") for name in ("q", "status", "format")}
         status = Status(asked["status"]) if asked["status"] in set(Status) else None
         page = request.query_params.get("cursor")
-        after = place(page) if page else None
+        after = cursor_from(page) if page else None
         found = await self._app.summaries(PAGE_SIZE + 1, status, asked["format"] or None, asked["q"], after)
         shown = found[:PAGE_SIZE]
         rows = [(each, self._app.reading(StoredDebate(each.record))) for each in shown]
