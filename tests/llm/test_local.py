@@ -151,12 +151,12 @@ import asyncio
 from moot.llm.client import Message, Request, Timeouts
 from moot.llm.local import LocalModels, leave
 from moot.llm.openai_api import OpenAIClient
-from moot.llm.http import Server, new_session
+from moot.llm.http import ModelServer, new_session
 
 async def main():
     local = await asyncio.to_thread(LocalModels().start, "smollm2")
     async with new_session() as session:
-        client = OpenAIClient(Server(session=session, base_url=local.base_url, api_key=local.api_key, name="local",
+        client = OpenAIClient(ModelServer(session=session, base_url=local.base_url, api_key=local.api_key, name="local",
                                      key_hint="", timeouts=Timeouts()))
         started = asyncio.Event()
         request = Request(model="smollm2",
