@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from in_process import moot
 from model_server import PATIENCE, ModelServer
-from program import Ran, finish, run, started
+from program import Ran, finish, run
 from replies import JUDGED, answers, asked, kind_of
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
@@ -253,16 +254,17 @@ def test_ideas_that_are_called_alike_keep_their_reports_apart_and_one_named_twic
 
 
 def test_an_interrupt_leaves_several_ideas_so_that_each_can_be_gone_on_with(server: ModelServer, ideas: Path) -> None:
-    usual, arrived, go_on = server.replies, threading.Semaphore(0), threading.Event()
+    usual, arrived, go_on = server.replies, threading.Event(), threading.Event()
 
     def held_back(request: dict[str, object]) -> str:
-        arrived.release()
+        arrived.set()
         go_on.wait(PATIENCE)
         return usual(request)
 
     server.replies = held_back
-    with started("evaluate", *map(str, both(ideas)), "--model", server.model) as process:
-        assert all(arrived.acquire(timeout=PATIENCE) for _ in range(2))  # both speak
+    command = [*COMMAND, "evaluate", *map(str, both(ideas)), "--model", server.model]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert arrived.wait(PATIENCE)  # one speaks; the other may not have begun
         process.send_signal(signal.SIGINT)
         ran = finish(process, [])
     go_on.set()

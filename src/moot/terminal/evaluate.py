@@ -101,7 +101,15 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         free = asyncio.Semaphore(AT_ONCE)
-        finished = await asyncio.gather(*(_run(app, draft, progress, free, wanted.as_json) for draft in drafts))
+        left = {draft.record.id: draft for draft in drafts}
+        try:
+            finished = await asyncio.gather(
+                *(_run(app, draft, progress, free, wanted.as_json, left) for draft in drafts)
+            )
+        except asyncio.CancelledError:  # also those that have not begun
+            for draft in left.values():
+                print_error(f"{draft.name} was left; {_again(draft)}", Exit.INTERRUPTED)
+            raise
     ranked = []
     for draft, reading in zip(drafts, finished, strict=True):
         place = wanted.output / draft.name / draft.report.name if wanted.output else None
@@ -114,7 +122,9 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
     return Exit.DONE if len(ranked) == len(drafts) else Exit.FAILED
 
 
-async def _run(app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore, as_json: bool) -> Reading | None:
+async def _run(
+    app: App, draft: _Draft, progress: Progress, free: asyncio.Semaphore, as_json: bool, left: dict[str, _Draft]
+) -> Reading | None:
     bar = progress.add_task(draft.name, total=draft.calls)
 
     def sink(event: Event) -> None:
@@ -123,23 +133,23 @@ async def _run(app: App, draft: _Draft, progress: Progress, free: asyncio.Semaph
         if as_json:
             _print(event)
 
-    again = f"go on with: moot debate --resume {draft.record.id}"
     ending = None
-    try:
-        async with free:
-            with _failure_told(draft):
-                ending = await app.run(draft.record.id, sink)
-    except asyncio.CancelledError:
-        print_error(f"{draft.name} was left; {again}", Exit.INTERRUPTED)
-        raise
+    async with free:
+        with _failure_told(draft):
+            ending = await app.run(draft.record.id, sink)
+    del left[draft.record.id]
     if ending is None:
         return None
     if ending.status is not Status.FINISHED:
         why = ending.error or ending.stop_reason
-        print_error(f"{draft.name} is {ending.status}: {why}; {again}", Exit.FAILED)
+        print_error(f"{draft.name} is {ending.status}: {why}; {_again(draft)}", Exit.FAILED)
         return None
     progress.update(bar, completed=draft.calls)
     return await app.read(draft.record.id)
+
+
+def _again(draft: _Draft) -> str:
+    return f"go on with: moot debate --resume {draft.record.id}"
 
 
 @contextmanager
