@@ -16,7 +16,7 @@ import pytest
 
 from in_process import moot
 from model_server import PATIENCE, ModelServer
-from program import Ran, finish, run
+from program import COMMAND, Ran, finish, run
 from replies import JUDGED, answers, asked, kind_of
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
