@@ -103,15 +103,16 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
         free = asyncio.Semaphore(AT_ONCE)
         left = {draft.record.id: draft for draft in drafts}
         try:
-            finished = await asyncio.gather(
-                *(_run(app, draft, progress, free, wanted.as_json, left) for draft in drafts)
-            )
+            async with asyncio.TaskGroup() as group:  # which ends when every debate is handed back
+                runs = [_run(app, draft, progress, free, wanted.as_json, left) for draft in drafts]
+                finished = [group.create_task(run) for run in runs]
         except asyncio.CancelledError:  # also those that have not begun
             for draft in left.values():
                 print_error(f"{draft.name} was left; {_again(draft)}", Exit.INTERRUPTED)
             raise
     ranked = []
-    for draft, reading in zip(drafts, finished, strict=True):
+    for draft, task in zip(drafts, finished, strict=True):
+        reading = task.result()
         place = wanted.output / draft.name / draft.report.name if wanted.output else None
         with _failure_told(draft):
             if reading and reading.outcome:
