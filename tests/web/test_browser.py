@@ -24,8 +24,11 @@ from moot.llm.client import Request
 
 VARIANTS = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
 UNTIL_STYLED = """
-Promise.all(document.getAnimations().filter(each => each instanceof CSSTransition).map(each => each.finished))
+Promise.allSettled(
+  document.getAnimations().filter(each => each instanceof CSSTransition).map(each => each.finished)
+).then(() => null)
 """
+"""A transition that is cancelled, as one of a part that was renewed, is over too."""
 LISTENER = """
 addEventListener("DOMContentLoaded", () => {
   window.announced = [];
