@@ -110,12 +110,13 @@ async def test_an_outcome_tells_of_every_model_that_spoke_in_the_fork_or_before_
             {"stance_a": "con"},
             "turn 0 was played with another stance; fork DEB-.* at an earlier",
         ),
+        (None, {"max_rounds": 1}, "with these settings the first 4 turns would have been others; fork DEB-"),
         (2, {"max_roundz": 1}, "max_roundz"),
         (2, {"models": {"jury": "scripted:x"}}, "duel has no seat 'jury'"),
     ],
 )
 async def test_what_does_not_fit_is_refused_and_nothing_is_stored(
-    model: ScriptedModel, position: int, settings: dict[str, object], error: str
+    model: ScriptedModel, position: int | None, settings: dict[str, object], error: str
 ) -> None:
     app = scripted_app(model)
     debate_id = await played(app)

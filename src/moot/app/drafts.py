@@ -78,7 +78,8 @@ class Drafts:
         if checked.max_cost is not None:
             self._check_prices(record)
         there = len(origin.turns) if position is None else position
-        while position is None and there and not next_steps(record, origin.turns[:there], format):
+        as_before = replace(record, settings=before.settings)
+        while position is None and there and not next_steps(as_before, origin.turns[:there], format):
             there -= 1
         _check_fork(record, origin, there, format)
         return replace(record, origin=Origin(before.id, there))

@@ -85,7 +85,12 @@ def debate(
 @cli.command()
 def fork(
     debate_id: DebateId,
-    at: Annotated[int | None, typer.Option(metavar="N", help="Begin with its first N turns; all without it.")] = None,
+    at: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Begin with its first N turns; without it with as many as leave something to play."
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
     model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
     set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,

@@ -34,7 +34,10 @@ class CreateDebate(NewDebate):
 
 class Fork(Body):
     position: StrictInt | None = Field(
-        None, ge=0, le=2**31, description="how many of its turns the fork begins with; all of them without it"
+        None,
+        ge=0,
+        le=2**31,
+        description="how many turns the fork begins with; without it as many as leave something to play",
     )
     settings: dict[str, JsonValue] = Field(default_factory=dict, description="what is to differ from its origin")
     start: StrictBool = Field(True, description="run it at once, or as soon as there is room")

@@ -133,14 +133,10 @@ def opened(settings: AppSettings, host: str, port: int) -> Iterator[tuple[socket
 
 def open_hub(app: App, hub: Hub, concurrency: int) -> None:
     """Let the hub hear what happens in debates, wherever they run."""
-    if app.is_shared:
+    if app.is_shared or not concurrency:  # an SQLite file that nobody would work on is refused there
         app.queue = open_queue(app.runner, concurrency)
         hub.attend = Mirrors(hub, partial(app.follow, through_waits=True), is_all=True).attend
         return
-    if not concurrency:
-        raise errors.InvalidInput(
-            "without a Postgres there are no workers to leave the debates to; set MOOT_DATABASE_URL"
-        )
     queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
     app.queue = queue
     hub.attend = Mirrors(hub, queue.look_at, is_all=False).attend
