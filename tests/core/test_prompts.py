@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from moot import formats
 from moot.core.debate import Step, Turn
 from moot.core.format import AnyFormat
+from moot.core.own_prompts import OwnPrompts
 from moot.core.prompts import Message, Prompts, data
 from moot.core.script import Debate
 from moot.formats.duel.format import DUEL, SIDES
 from moot.llm.client import Request
 from stage import TOPIC, A, B, Stage, ballot
 
+FORMATS = Path(formats.__file__).parent
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 PLENTY = {"max_total_output_tokens": 100_000, "max_runtime_seconds": 100_000}
 NAMES = {"debater_a": A, "debater_b": B}
@@ -244,6 +248,57 @@ def test_a_file_of_the_user_s_replaces_a_prompt_and_leaves_the_others(tmp_path: 
     rules, instruction = first_request(Prompts(tmp_path))
     assert instruction == Message("user", f"Debater A, be brief about {TOPIC}!")
     assert rules == first_request(Prompts())[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ topic.__class__.__mro__[1].__subclasses__() }}",
+        "{{ lipsum.__globals__['os'].popen('id').read() }}",
+        "{{ ''.join.__self__.__class__ }}",
+        "{{ seat | attr('__init__') }}",
+        "{{ [seat] | map(attribute='__class__') | join }}",
+        "{{ '{0.__class__}'.format(topic) }}",
+        "{{ topic['format'](1) }}",
+        "{% for a in range(1999) %}{% for b in range(1999) %}{% endfor %}{% endfor %}",
+        "{% for a in range(10 ** 9) %}{% endfor %}",
+        "{{ range(1000000000) | list }}",
+        "{{ 'x' * 1000000000 }}",
+        "{{ '%1000000000d' % 1 }}",
+        "{{ '%*d' % (1000000000, 1) }}",
+        "{{ '%1000000000d' | format(1) }}",
+        "{{ 'x'.ljust(1000000000) }}",
+        "{{ 'x' | center(1000000000) }}",
+        "{{ ['x'] | map('center', 1000000000) | list }}",
+        "{% set x = 'x' %}{% set x = x ~ x %}",
+        "{% macro twice() %}{{ twice() }}{{ twice() }}{% endmacro %}{{ twice() }}",
+        "{% include 'duel/argument.md' %}",
+        "{% for a in [[1]] recursive %}{{ loop(a) }}{% endfor %}",
+        "{{ range(1900) | join('x' ~ range(1900) | join('----------')) }}",
+        "{% for a in range(1900) %}{{ range(1900) | join('-') }}{% endfor %}",
+        "x" * 70_000,
+    ],
+)
+def test_a_prompt_file_of_a_stranger_s_runs_no_code_and_ends_soon(tmp_path: Path, text: str) -> None:
+    override(tmp_path, "argument", text)
+    with pytest.raises(jinja2.TemplateError):
+        first_request(Prompts(tmp_path))
+
+
+def test_a_prompt_file_may_write_as_moot_s_own_do(tmp_path: Path) -> None:
+    text = "{% for a in range(3) %}{{ '%.1f' | format(a / 2) }}{{ ', ' if not loop.last }}{% endfor %}: {{ words * 2 }}"
+    override(tmp_path, "argument", text + " {{ seat.title.split() | map('upper') | join('-') }} {{ '%d' % round }}")
+    assert first_request(Prompts(tmp_path))[1].content == "0.0, 0.5, 1.0: 540 DEBATER-A 1"
+
+
+@pytest.mark.parametrize("file", sorted(FORMATS.glob("*/*.md")), ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_every_prompt_of_moot_s_own_can_be_copied_and_changed(file: Path) -> None:
+    with suppress(jinja2.UndefinedError):  # it knows no variable here; what it must not write is found before
+        assert OwnPrompts(FORMATS, data).render(file.parent.name, file.stem, {})
+
+
+def test_copies_of_moot_s_own_prompts_say_the_same() -> None:
+    assert first_request(Prompts(FORMATS)) == first_request(Prompts())
 
 
 def override(folder: Path, kind: str, text: str) -> None:

@@ -17,6 +17,7 @@ import jinja2
 
 from moot.core.debate import Step, Turn
 from moot.core.format import AnyFormat
+from moot.core.own_prompts import OwnPrompts
 from moot.core.script import Debate
 
 WORDS_PER_TOKEN = 0.45
@@ -56,7 +57,7 @@ class Prompts:
     """The prompt files of all formats; a file `<overrides>/<format>/<kind>.md` replaces the format's own."""
 
     def __init__(self, overrides: Path | None = None) -> None:
-        self._overrides = overrides
+        self._own = OwnPrompts(overrides, data) if overrides else None
         self._environments: dict[str, jinja2.Environment] = {}
 
     def messages(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
@@ -97,13 +98,14 @@ class Prompts:
         )
 
     def _render(self, format: AnyFormat, name: str, **variables: object) -> str:
+        if self._own and (own := self._own.render(format.name, name, variables)) is not None:
+            return own
         return self._environment(format).get_template(f"{name}.md").render(variables).strip()
 
     def _environment(self, format: AnyFormat) -> jinja2.Environment:
         if format.name not in self._environments:
-            folders = [format.folder] if self._overrides is None else [self._overrides / format.name, format.folder]
             environment = _Environment(
-                loader=jinja2.FileSystemLoader(folders),
+                loader=jinja2.FileSystemLoader(format.folder),
                 undefined=jinja2.StrictUndefined,
                 trim_blocks=True,
                 lstrip_blocks=True,

@@ -1,0 +1,150 @@
+"""Prompt files of the user's own, which take the place of a format's: they word a prompt and can do nothing else.
+
+They come with folders of others, so they are rendered in Jinja's sandbox, from a part of its language in which text
+and work cannot grow beyond what a prompt needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+MAX_FILE = 64_000
+MAX_PROMPT = 1_000_000
+MAX_LOOPS = 2_000
+"""So often all loops of a prompt together go round."""
+
+KNOWN = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.CondExpr,
+    nodes.Name, nodes.Const, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Keyword,
+    nodes.Getattr, nodes.Getitem, nodes.Slice, nodes.Filter, nodes.Test, nodes.Call,
+    nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat,
+    nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Neg, nodes.Pos,
+)  # fmt: skip
+"""Left out: what calls itself or another template, and variables, with which a text can be doubled again and again."""
+FILTERS = (
+    "abs", "capitalize", "count", "d", "default", "first", "float", "int", "items", "last", "length", "list", "lower",
+    "map", "max", "min", "rejectattr", "reverse", "round", "selectattr", "sort", "string", "sum", "title", "trim",
+    "truncate", "unique", "upper", "wordcount",
+)  # fmt: skip
+METHODS = (
+    "capitalize", "count", "endswith", "find", "index", "lower", "lstrip", "rstrip", "split", "startswith", "strip",
+    "title", "upper",
+)  # fmt: skip
+"""What may be called of a text; the others make a long one of a short one."""
+_WIDE = re.compile(r"%[^a-zA-Z%]*(\d{3}|\*)")
+
+
+class OwnPrompts:
+    """The files `<folder>/<format>/<kind>.md`."""
+
+    def __init__(self, folder: Path, data: Callable[[str], str]) -> None:
+        self._environment = _Environment(
+            loader=jinja2.FileSystemLoader(folder),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        known = {name: self._environment.filters[name] for name in FILTERS}
+        self._environment.filters = {**known, "join": _join, "format": _format, "data": data}
+        self._environment.globals = {"range": _range}
+        self._missing: set[str] = set()
+
+    def render(self, format: str, kind: str, variables: Mapping[str, object]) -> str | None:
+        """The prompt as the user words it; None when the format's own is to be taken."""
+        name = f"{format}/{kind}.md"
+        if name in self._missing:
+            return None
+        try:
+            template = self._environment.get_template(name)
+        except jinja2.TemplateNotFound:
+            self._missing.add(name)
+            return None
+        return _bounded(template.generate(variables, _loop=_Loops()))
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    intercepted_binops = frozenset({"%", "*"})
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        if len(source) > MAX_FILE:
+            raise jinja2.TemplateSyntaxError(f"over {MAX_FILE // 1000} kB are no prompt", 1, name, filename)
+        tree = super()._parse(source, name, filename)
+        for node in tree.find_all(nodes.Node):
+            if not isinstance(node, KNOWN) or (isinstance(node, nodes.For) and node.recursive):
+                what = (
+                    f"{type(node).__name__.lower()} cannot stand in a prompt: write with variables, if, for and filters"
+                )
+                raise jinja2.TemplateSyntaxError(what, node.lineno, name, filename)
+        for loop in list(tree.find_all(nodes.For)):
+            loop.iter = nodes.Call(nodes.Name("_loop", "load"), [loop.iter], [], None, None, lineno=loop.lineno)
+        return tree
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if operator == "%" and isinstance(left, str):
+            return _narrow(left) % right
+        if not isinstance(left, int | float) or not isinstance(right, int | float):
+            raise SecurityError(f"{operator} in a prompt takes numbers")
+        return super().call_binop(context, operator, left, right)
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        name = getattr(obj, "__name__", "")
+        if name in ("format", "format_map") or isinstance(getattr(obj, "__self__", None), str | bytes | int):
+            return name in METHODS
+        return super().is_safe_callable(obj)
+
+
+class _Loops:
+    """Counts how often the loops of one prompt go round."""
+
+    def __init__(self) -> None:
+        self._left = MAX_LOOPS
+
+    def __call__(self, items: Iterable[object]) -> Iterator[object]:
+        for item in items:
+            self._left -= 1
+            if self._left < 0:
+                raise SecurityError(f"a prompt's loops go round {MAX_LOOPS} times at most")
+            yield item
+
+
+def _bounded(pieces: Iterable[str]) -> str:
+    parts, length = [], 0
+    for piece in pieces:
+        length += len(piece)
+        if length > MAX_PROMPT:
+            raise SecurityError(f"a prompt has {MAX_PROMPT:,} characters at most")
+        parts.append(piece)
+    return "".join(parts).strip()
+
+
+def _format(text: str, *values: object) -> str:
+    return _narrow(text) % values
+
+
+def _narrow(text: str) -> str:
+    if _WIDE.search(text):
+        raise SecurityError("a value in a prompt is written with less than a hundred places")
+    return text
+
+
+def _range(*bounds: int) -> range:
+    if len(numbers := range(*bounds)) > MAX_LOOPS:
+        raise SecurityError(f"a range in a prompt has {MAX_LOOPS} numbers at most")
+    return numbers
+
+
+def _join(items: Iterable[object], separator: str = "") -> str:
+    parts = [str(item) for item in items]
+    if sum(map(len, parts)) + len(separator) * len(parts) > MAX_PROMPT:
+        raise SecurityError(f"a prompt has {MAX_PROMPT:,} characters at most")
+    return separator.join(parts)
