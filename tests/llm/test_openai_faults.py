@@ -315,15 +315,15 @@ async def test_a_reply_of_10_mb_is_cut_at_its_bound_and_the_connection_closed(se
     async with BadServer(hangs_after(STREAM_HEAD, *[framed(event("word " * 1000))] * 2000)) as server:
         completion = await client_of(session, server.url).complete(REQUEST, lambda text: None)
         await server.hung_up.wait()
-    usage = Usage(input_tokens=4, output_tokens=64_000, calls=1, estimated=True)
-    assert completion == Completion(text="word " * 51_200, finish_reason="length", usage=usage)
+    usage = Usage(input_tokens=4, output_tokens=50, calls=1, estimated=True)
+    assert completion == Completion(text=("word " * 100)[:432], finish_reason="over_cap", usage=usage)
 
 
 async def test_a_whole_body_of_10_mb_is_cut_at_the_same_bound(session: aiohttp.ClientSession) -> None:
     body = {"choices": [{"message": {"content": "word " * 2_000_000}, "finish_reason": "stop"}]}
-    usage = Usage(input_tokens=4, output_tokens=64_000, calls=1, estimated=True)
+    usage = Usage(input_tokens=4, output_tokens=50, calls=1, estimated=True)
     assert await ask(session, sends(whole("200 OK", body))) == Completion(
-        text="word " * 51_200, finish_reason="length", usage=usage
+        text=("word " * 100)[:432], finish_reason="over_cap", usage=usage
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from moot.core.debate import JsonObject, Usage
 from moot.core.prompts import Message as Message
@@ -30,10 +30,14 @@ class Request:
     """Whether the model may think before it answers, where that can be chosen."""
 
 
+FinishReason: TypeAlias = Literal["stop", "length", "over_cap"]
+"""It was done, its server cut it at its cap, or its server went on and was cut off."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     text: str
-    finish_reason: Literal["stop", "length"]
+    finish_reason: FinishReason
     usage: Usage
     reasoning: str = ""
     dropped: tuple[str, ...] = ()

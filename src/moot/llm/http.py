@@ -25,8 +25,6 @@ from moot.llm.faults import Refusal, fault
 from moot.llm.stream import StreamedReply, StreamFormat
 from moot.text.plain import hiding
 
-_MAX_CHARACTERS_PER_TOKEN = 64
-_MIN_LIMIT = 256_000
 _MAX_BODY = 16_000_000
 _MAX_MESSAGE = 360
 _USAGE_WAIT = 5.0  # seconds for the usage after the finish reason
@@ -97,8 +95,7 @@ class ModelServer:
         self.api_key = (self.api_key or "").strip()
 
     async def complete(self, call: Call[CapabilitiesT]) -> Completion:
-        limit = max(_MIN_LIMIT, _MAX_CHARACTERS_PER_TOKEN * call.request.max_tokens)
-        call.reply = StreamedReply(self.name, limit, call.wire)
+        call.reply = StreamedReply(self.name, call.request.max_tokens, call.wire)
         try:
             await self._receive(call)
             call.reply.check()
@@ -217,7 +214,7 @@ class ModelServer:
     ) -> None:
         """The answer is there; the usage may follow, and a stream read to its end leaves its connection usable."""
         reply = call.reply
-        if not reply.complete or reply.overlong:
+        if not reply.complete or reply.over_cap:
             return
         deadline.reschedule(_now() + min(_USAGE_WAIT, self.timeouts.between_tokens))
         while not reply.done and (data := await content.readany()):

@@ -44,7 +44,7 @@ def _take(reply: StreamedReply, chunk: Any) -> None:
             if text := delta.get("reasoning_content") or delta.get("reasoning"):
                 reply.think(text)
     if usage := chunk.get("usage"):
-        reply.counted = usage
+        reply.count(usage)
 
 
 def _count(usage: Any) -> Usage:

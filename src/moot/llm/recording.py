@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from moot import errors
 from moot.core.debate import Usage
 from moot.errors import InvalidInput, ModelError, NotFound, NotRecorded
-from moot.llm.client import Client, Completion, Request
+from moot.llm.client import Client, Completion, FinishReason, Request
 
 VERSION = 1
 _ERRORS = {
@@ -32,7 +32,7 @@ _SHOWN = 20  # characters before and after a difference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCompletion:
-    finish_reason: Literal["stop", "length"]
+    finish_reason: FinishReason
     usage: Usage
     reasoning: str = ""
     dropped: tuple[str, ...] = ()

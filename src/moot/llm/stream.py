@@ -16,11 +16,15 @@ import orjson
 
 from moot.core.debate import Usage
 from moot.errors import BadReply, ReplyCut
+from moot.llm.client import FinishReason
 from moot.llm.faults import reported
-from moot.text.plain import estimated_tokens
+from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
 MAX_LINE = 1_000_000
+MOST_CHARACTERS_PER_TOKEN = 8
+"""No text has more on average, so a longer reply is over its cap, whatever its server says."""
 
+_SPARE = 32  # characters: a cap of one token may be a long word
 _MAX_OPENING = 64
 _THINK, _END_THINK = "<think>", "</think>"
 
@@ -41,23 +45,29 @@ class StreamFormat:
 
 @dataclass(slots=True)
 class StreamedReply:
-    """One reply; `name` is what messages call the server, `limit` the most characters taken from it."""
+    """One reply; `name` is what messages call the server, `cap` the tokens it was asked to keep to.
+
+    A server that ignores the cap is cut off soon after it: by its own count where it tells one meanwhile, else by
+    pieces and characters, as most servers send each token as a piece.
+    """
 
     name: str
-    limit: int
+    cap: int
     wire: StreamFormat
     size: int = 0
     """Characters of text and reasoning so far: while it grows, the model is alive."""
     finish_reason: str | None = None
     done: bool = False
-    overlong: bool = False
+    over_cap: bool = False
+    """The model went on after its cap, and what came then was not taken."""
     complete: bool = False
     """The answer is whole, or as long as it may be; usage may still follow."""
     counted: Any = None
     """The server's own count of tokens, in its own words."""
     _text: list[str] = field(default_factory=list)
     _reasoning: list[str] = field(default_factory=list)
-    _rest: bytes = b""
+    _pieces: int = 0
+    _rest: bytearray = field(default_factory=bytearray)
     _part: Literal["opening", "thinking", "gap", "answer"] = "opening"
     _held: str = ""
     """What may turn out to be a tag; belongs to the part in progress if it does not."""
@@ -72,14 +82,17 @@ class StreamedReply:
 
     def feed(self, data: bytes) -> str:
         """Take what one read brought, which may end anywhere, and return its text."""
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
+        self._rest += data
+        if b"\n" not in data:
+            if len(self._rest) > MAX_LINE:
+                raise BadReply(f"{self.name} sent a line of more than {MAX_LINE} bytes")
+            return ""
+        lines = bytes(self._rest).split(b"\n")
+        self._rest = bytearray(lines.pop())
         known, prefix = len(self._text), self.wire.prefix
         for line in lines:
-            if line.startswith(prefix):
+            if line.startswith(prefix) and not self.over_cap:
                 self._take_object(line[len(prefix) :])
-        if len(self._rest) > MAX_LINE:
-            raise BadReply(f"{self.name} sent a line of more than {MAX_LINE} bytes")
         return "".join(self._text[known:])
 
     def feed_whole(self, body: bytes) -> str:
@@ -107,8 +120,10 @@ class StreamedReply:
             raise BadReply(f"{self.name} answered nothing: it spent its tokens on reasoning; raise max_tokens")
         raise BadReply(f"{self.name} answered nothing")
 
-    def outcome(self) -> Literal["stop", "length"]:
-        return "length" if self.overlong or self.finish_reason == "length" else "stop"
+    def outcome(self) -> FinishReason:
+        if self.over_cap:
+            return "over_cap"
+        return "length" if self.finish_reason == "length" else "stop"
 
     def usage(self, prompt_characters: int) -> Usage:
         """What the server counted, or an estimate where it counted nothing or nonsense."""
@@ -118,7 +133,7 @@ class StreamedReply:
                 return usage
         return Usage(
             input_tokens=estimated_tokens(prompt_characters),
-            output_tokens=estimated_tokens(self.size if not self.overlong else self.limit),
+            output_tokens=self.cap if self.over_cap else estimated_tokens(self.size),
             reasoning_tokens=estimated_tokens(len(self.reasoning)),
             calls=1,
             estimated=True,
@@ -130,14 +145,18 @@ class StreamedReply:
         """The model's answer goes on; what it thinks aloud at the beginning, in tags, is no part of it."""
         if self._part != "answer":
             self._begin(text)
-        elif not isinstance(text, str) or self.size + len(text) > self.limit or "\0" in text:
+        else:
             self._text.append(self._accept(text))
-        else:  # the path of every token
-            self.size += len(text)
-            self._text.append(text)
 
     def think(self, text: str) -> None:
         self._reasoning.append(self._accept(text))
+
+    def count(self, counted: Any) -> None:
+        """The server's count, which some tell with every piece."""
+        self.counted = counted
+        with suppress(AttributeError, TypeError):
+            if not self.complete and self.wire.count(counted).output_tokens > self.cap:
+                self.over_cap = self.complete = True
 
     def finish(self, reason: str) -> None:
         self.finish_reason = reason
@@ -173,10 +192,13 @@ class StreamedReply:
             (self._reasoning if self._part == "thinking" else self._text).append(held)
 
     def _accept(self, text: str) -> str:
+        """As much of a piece as the cap has room for. The path of every token."""
+        self._pieces += 1
+        room = self.cap * (CHARACTERS_PER_TOKEN if self._pieces > self.cap else MOST_CHARACTERS_PER_TOKEN) - self.size
+        if len(text) > room + _SPARE:
+            self.over_cap = self.complete = True
+            text = text[: max(0, room + _SPARE)]
         self.size += len(text)
-        if self.size > self.limit:
-            self.overlong = self.complete = True
-            text = text[: max(0, len(text) - (self.size - self.limit))]
         return text.replace("\0", "\ufffd")
 
     def _take_object(self, payload: bytes) -> None:

@@ -67,11 +67,16 @@ class AnswerStream:
 
     def restart(self) -> Callable[[str], None]:
         self._raw = ""
+        self._read_at = 0
+        """So long it must be before it is read again: reading it at every token would take for ever."""
         self._shown = 0
         return self.feed
 
     def feed(self, text: str) -> None:
         self._raw += text
+        if len(self._raw) < self._read_at:
+            return
+        self._read_at = len(self._raw) * 65 // 64
         start = self._raw.find("{")
         if start < 0:
             return

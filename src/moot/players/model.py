@@ -174,7 +174,7 @@ def _strict(schema: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _parsed(completion: Completion, answer: type[Answer]) -> Answer:
-    return parse(completion.text, answer, cut=completion.finish_reason == "length")
+    return parse(completion.text, answer, cut=completion.finish_reason != "stop")
 
 
 def _repair(request: Request, text: str, fault: str) -> Request:
@@ -195,7 +195,9 @@ def _reply(
 ) -> PlayerReply:
     last = completions[-1]
     found = [*marks, *(f"without:{dropped}" for dropped in last.dropped)]
-    if last.finish_reason == "length":
+    if last.finish_reason != "stop":
         found.append("truncated")
+    if any(completion.finish_reason == "over_cap" for completion in completions):
+        found.append("over_cap")
     usage = sum((completion.usage for completion in completions), NO_USAGE)
     return PlayerReply(content, data, usage=usage, model=model, marks=tuple(found))
