@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -371,3 +372,8 @@ def new_words(call: Call) -> str:
     """A sentence that nobody has said before."""
     words = " ".join(f"word{zlib.crc32(repr((call, number)).encode())}" for number in range(20))
     return f"{call.name} says {words}."
+
+
+def decisions(folder: str = "docs/decisions") -> dict[str, str]:
+    """The files of decisions that there are: name → text."""
+    return {path.name: path.read_text() for path in Path(folder).iterdir()}

@@ -21,11 +21,12 @@ from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import MAX_REVISIONS, PANEL
 from moot.llm.client import Request
+from moot.records.documents import Place
 from moot.settings import WorkflowSettings
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
-from stage import ID, Between, Killed, Panelists, Stage, kill_at, sensible, silent, usual
+from stage import ID, Between, Killed, Panelists, Stage, decisions, kill_at, sensible, silent, usual
 
 TOPIC = "Should we use Redis or PostgreSQL for caching?"
 REMARK = ("human", "remark", None)
@@ -489,9 +490,10 @@ async def approved(**settings: Any) -> Asking:
 
 async def test_the_decision_is_written_once_and_exported_in_every_style(tmp_path: Path) -> None:
     asking = await approved()
-    path = await asking.app.write_document(asking.id, tmp_path / "records")
+    place = Place(tmp_path / "records")
+    path = await asking.app.write_document(asking.id, place)
     assert path == tmp_path / "records" / "0001-should-we-use-redis-or-postgresql-for-caching.md"
-    assert await asking.app.write_document(asking.id, tmp_path / "records") == path
+    assert await asking.app.write_document(asking.id, place) == path
     document = await asking.app.export(asking.id, "md")
     assert path.read_text() == document.rstrip() + "\n"
     assert "\nstatus: accepted\n" in document
@@ -500,6 +502,30 @@ async def test_the_decision_is_written_once_and_exported_in_every_style(tmp_path
     with pytest.raises(InvalidInput) as caught:
         await asking.app.export(asking.id, "pdf")
     assert str(caught.value) == "cannot export as 'pdf'; choose md, json, html or argdown"
+
+
+async def test_an_approved_decision_is_a_file_before_it_is_stored_and_once_again_when_it_is_missing() -> None:
+    asking = await at_approval()
+    await asking.reply("approve")
+    store = asking.app.store
+
+    async def dies(*_: object) -> None:
+        assert len(decisions()) == 1
+        raise asyncio.CancelledError
+
+    store.end = dies  # type: ignore[method-assign]
+    with pytest.raises(asyncio.CancelledError):
+        await asking.run()
+    del store.end
+    assert await store.release(asking.id, (await asking.app.load(asking.id)).record.run)
+    ((name, text),) = decisions().items()
+    file = asking.app.settings.decisions / name
+    file.write_text(f"{text}A note of mine.")
+    assert (await asking.run()).status is Status.FINISHED
+    assert decisions() == {name: f"{text}A note of mine."}
+    file.unlink()
+    assert await asking.app.write_document(asking.id) == file
+    assert decisions() == {name: text}
 
 
 async def test_a_debate_that_has_not_ended_is_exported_as_its_transcript() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from moot.core.format import FileDebate
 from moot.errors import InvalidInput, NotFound
-from moot.formats.evaluation.ideas import read, write_report
+from moot.formats.evaluation.ideas import read
 from moot.formats.evaluation.settings import EvaluationSettings, Topic
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
@@ -53,6 +53,7 @@ def test_a_folder_is_an_idea_with_its_evaluation_and_its_challenges(folder: Path
         },
         key=found.key,
         report=folder / "analysis/debate.md",
+        folder=folder,
     )
 
 
@@ -288,30 +289,3 @@ def test_a_topic_that_lacks_a_side_is_refused(folder: Path) -> None:
     with pytest.raises(InvalidInput) as caught:
         read(folder, file)
     assert str(caught.value) == "topics.yaml, line 1, 0.challenger: Field required"
-
-
-# The report
-
-
-def test_a_report_is_written_whole_and_replaces_the_last(folder: Path) -> None:
-    target = read(folder).report
-    assert write_report(target, "first") == target
-    assert write_report(target, "second ✓") == target
-    assert target.read_text(encoding="utf-8") == "second ✓"
-    assert [file.name for file in target.parent.iterdir()] == ["debate.md"]
-
-
-def test_a_report_goes_into_the_folder_it_is_given(tmp_path: Path) -> None:
-    assert write_report(tmp_path, "text") == tmp_path / "debate.md"
-    assert write_report(tmp_path / "new" / "own.md", "text") == tmp_path / "new" / "own.md"
-
-
-def test_a_report_that_cannot_be_written_says_where_and_leaves_nothing(folder: Path) -> None:
-    (folder / "debate.md").mkdir()
-    (folder / "analysis").write_text("a file where a folder should be")
-    for target, reason in (("analysis/debate.md", "File exists"), (".", "Is a directory")):
-        with pytest.raises(InvalidInput) as caught:
-            write_report(folder / target, "text")
-        place = "rain/analysis/debate.md" if target != "." else "rain/debate.md"
-        assert str(caught.value) == f"the report cannot be written to {place}: {reason}; choose another place"
-    assert sorted(file.name for file in folder.iterdir()) == ["analysis", "debate.md", "idea.md"]

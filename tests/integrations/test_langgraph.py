@@ -47,7 +47,7 @@ from moot.errors import InvalidInput, NotFound
 from moot.formats import by_name
 from moot.integrations.langgraph import debate_graph
 from moot.testing import ScriptedModel, scripted_app
-from stage import Panelists, sensible
+from stage import Panelists, decisions, sensible
 
 ROUND = ["run_round", "evaluate"]
 
@@ -72,6 +72,8 @@ async def test_a_panel_is_steered_at_its_checkpoint_and_approved_at_its_end(kind
     record = (await app.load(await only_debate(app))).record
     assert (record.status, done["outcome"]) == (Status.FINISHED, record.outcome)
     assert (done["outcome"]["approved"], len(done["outcome"]["rounds"])) == (True, 2)
+    (decision,) = decisions().values()
+    assert decision.startswith(f"---\ndebate: {record.id}\n")
     assert await human(app) == [("guidance", "Mind the cost."), ("approval", "")]
     hears = ["Mind the cost." in repr(request.messages) for request in model.requests]
     assert hears == [False] * 7 + [True] * 7

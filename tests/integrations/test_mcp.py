@@ -31,6 +31,7 @@ from moot.errors import WrongKey
 from moot.integrations.mcp.views import QUOTES
 from moot.integrations.mcp.waiting import MAX_QUESTIONS
 from moot.testing import ScriptedModel, scripted_app
+from stage import decisions
 
 PANEL: dict[str, Any] = {"format": "panel", "topic": TOPIC, "settings": {"max_rounds": 2}}
 ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
@@ -109,6 +110,7 @@ async def test_without_elicitation_the_question_comes_back_and_the_answer_goes_t
         await use(client, "answer_checkpoint", debate_id=debate_id, action="approve")
         report = await use(client, "wait_for_debate", debate_id=debate_id)
         assert report["debate"]["status"] == "finished"
+        assert list(decisions()) == ["0001-which-cache.md"]
         assert report == await use(client, "look_at_debate", debate_id=debate_id)
         transcript = await read(client, report["transcript"])
         trace = json.loads(await read(client, f"moot://debates/{debate_id}/trace"))

@@ -35,7 +35,7 @@ from pathlib import Path
 from moot.records.files import write
 sys.stdin.readline()
 for number in range(10):
-    print(write(Path(sys.argv[1]), f"{sys.argv[2]} {number}", f"Text {number}.", f"DEB-{sys.argv[2]}").name)
+    print(write(Path(sys.argv[1]), f"{sys.argv[2]} {number}", f"Text {number}.", f"DEB-{sys.argv[2]}{number}").name)
 """
 
 
@@ -87,11 +87,17 @@ def test_the_same_text_of_the_same_debate_is_written_once(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["0004-renamed.md"]
 
 
-def test_another_text_or_another_debate_gets_a_new_number(tmp_path: Path) -> None:
+def test_a_debate_has_one_file_and_what_a_person_wrote_in_it_stays(tmp_path: Path) -> None:
+    first = write(tmp_path, "Cats", "Cats.", "DEB-1")
+    first.write_bytes(noted := first.read_bytes() + b"My own note.")
+    assert write(tmp_path, "Cats", "Dogs after all.", "DEB-1") == first
+    assert first.read_bytes() == noted
+
+
+def test_another_debate_gets_a_new_number(tmp_path: Path) -> None:
     first = write(tmp_path, "Cats", "Cats.", "DEB-1")
     before = first.read_bytes()
-    assert write(tmp_path, "Cats", "Dogs after all.", "DEB-1").name == "0002-cats.md"
-    assert write(tmp_path, "Cats", "Cats.", "DEB-2").name == "0003-cats.md"
+    assert write(tmp_path, "Cats", "Cats.", "DEB-2").name == "0002-cats.md"
     assert first.read_bytes() == before
 
 
@@ -107,12 +113,12 @@ def test_a_link_to_elsewhere_is_neither_read_nor_followed(tmp_path: Path) -> Non
 
 def test_without_hard_links_a_file_is_still_never_overwritten(tmp_path: Path) -> None:
     first = write(tmp_path, "Cats", "Cats.", "DEB-1", link=without_links)
-    second = write(tmp_path, "Cats", "Dogs.", "DEB-1", link=without_links)
+    second = write(tmp_path, "Cats", "Dogs.", "DEB-2", link=without_links)
     taken = publish(first, b"mine", tmp_path / ".claim", lambda: False, without_links)
     assert (first.name, second.name, taken) == ("0001-cats.md", "0002-cats.md", False)
     assert files(tmp_path) == {
         "0001-cats.md": "---\ntitle: Cats\ndebate: DEB-1\n---\n\nCats.\n",
-        "0002-cats.md": "---\ntitle: Cats\ndebate: DEB-1\n---\n\nDogs.\n",
+        "0002-cats.md": "---\ntitle: Cats\ndebate: DEB-2\n---\n\nDogs.\n",
     }
 
 

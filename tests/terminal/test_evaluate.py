@@ -16,7 +16,7 @@ import pytest
 
 from in_process import moot
 from model_server import PATIENCE, ModelServer
-from program import COMMAND, Ran, finish, run
+from program import COMMAND, Ran, events_until, finish, run, started
 from replies import JUDGED, answers, asked, kind_of
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
@@ -227,13 +227,64 @@ def test_an_idea_that_fails_stops_no_other_and_can_be_gone_on_with(
     assert run("debate", "--resume", failed).code == 0
 
 
-def test_a_report_that_cannot_be_written_keeps_no_other_from_being_written(evaluate: Evaluate, ideas: Path) -> None:
-    (ideas / "second-hearing" / "analysis").write_text("in the way")
-    ran = evaluate(*both(ideas), "--no-debate")
-    assert (ran.code, ran.err.count("\n")) == (1, 1)
-    assert ran.err.startswith("moot: second-hearing: the report cannot be written to ")
-    assert headings(report(ideas / "balcony-solar")) == ["## Scores", "## Transcript"]
-    assert ran.out.splitlines()[-1] == "1     balcony-solar  6.2     ██████░░░░ 6.2  0.0"
+def test_a_report_that_could_not_be_written_is_told_before_a_model_is_asked(
+    server: ModelServer, evaluate: Evaluate, ideas: Path
+) -> None:
+    Path("mine.md").write_text("Mine.")
+    place = ideas / "second-hearing" / "analysis"
+    place.write_text("in the way")
+    cannot = "moot: the report cannot be written to {}: its folder cannot be written to; choose another place\n"
+    for words, said in (
+        (both(ideas), cannot.format(place / "debate.md")),
+        (
+            [ideas / "balcony-solar", "--output", "mine.md"],
+            "moot: mine.md exists already; choose another name or remove it\n",
+        ),
+        ([ideas / "balcony-solar", "--output", "mine.md/it.md"], cannot.format("mine.md/it.md")),
+    ):
+        assert evaluate(*words, "--no-debate") == Ran(2, "", said)
+    assert (server.requests, Path("mine.md").read_text()) == ([], "Mine.")
+
+
+def test_a_second_evaluation_keeps_the_first_report_with_its_notes(evaluate: Evaluate, ideas: Path) -> None:
+    folder = ideas / "second-hearing" / "analysis"
+    evaluate(folder.parent, "--no-debate")
+    first = (folder / "debate.md").read_text() + "My note."
+    (folder / "debate.md").write_text(first)
+    ran = evaluate(folder.parent, "--no-debate")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, f"second-hearing: {folder}/debate.md")
+    (kept,) = folder.glob("debate-DEB-*.md")
+    assert (kept.read_text(), kept.stem.removeprefix("debate-")) == (first, ID.findall(first)[0])
+    assert headings((folder / "debate.md").read_text()) == ["## Scores", "## Transcript"]
+
+
+def test_an_evaluation_that_was_killed_writes_its_report_when_it_is_resumed_and_again_when_it_is_missing(
+    server: ModelServer, ideas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, arrived, go_on = server.replies, threading.Event(), threading.Event()
+
+    def held_back(request: dict[str, object]) -> str:
+        arrived.set()
+        go_on.wait(PATIENCE)
+        return usual(request)
+
+    server.replies = held_back
+    with started(
+        "evaluate", str(ideas / "second-hearing"), "--no-debate", "--json", "--model", server.model
+    ) as process:
+        debate_id = events_until(process, "debate_started")[0]["debate"]
+        assert arrived.wait(PATIENCE)
+        process.kill()
+    go_on.set()
+    written = tmp_path / ideas / "second-hearing" / "analysis" / "debate.md"
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    for _ in range(2):
+        assert not written.exists()
+        ran = run("debate", "--resume", debate_id)
+        assert (ran.code, ran.out.splitlines()[-1]) == (0, f"Written to {written}")
+        assert headings(written.read_text()) == ["## Scores", "## Transcript"]
+        written.unlink()
 
 
 def test_ideas_that_are_called_alike_keep_their_reports_apart_and_one_named_twice_is_evaluated_once(
@@ -273,6 +324,7 @@ def test_an_interrupt_leaves_several_ideas_so_that_each_can_be_gone_on_with(serv
     assert sorted(name for name, _ in left) == ["balcony-solar", "second-hearing"]
     assert len(ran.err.splitlines()) == 2
     assert [run("debate", "--resume", debate_id).code for _, debate_id in left] == [0, 0]
+    assert [(folder / "analysis" / "debate.md").is_file() for folder in both(ideas)] == [True, True]
 
 
 # Broken input

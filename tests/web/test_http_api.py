@@ -12,7 +12,7 @@ from moot.core.debate import Status
 from moot.core.engine import RunResult
 from moot.reading.unreadable import UNREADABLE
 from moot.testing import MemoryStore
-from stage import Panelists
+from stage import Panelists, decisions
 
 
 @pytest.fixture
@@ -199,6 +199,8 @@ async def test_a_checkpoint_is_answered_and_the_decision_approved_and_made_a_wor
     await waiting(panel, debate_id, int(str(asked["id"])))
     await panel.post(f"/api/debates/{debate_id}/reply", {"action": "approve"})
     assert (await panel.ended(debate_id))["type"] == "debate_finished"
+    ((name, text),) = decisions().items()
+    assert (name, text[:25]) == ("0001-redis.md", f"---\ndebate: {debate_id}\n")
 
     made = await panel.post(f"/api/debates/{debate_id}/workflow")
     again = await panel.post(f"/api/debates/{debate_id}/workflow")

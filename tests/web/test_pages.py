@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -29,7 +30,7 @@ from moot.web.pages.forms import InvalidFields, form, settings
 from moot.web.pages.markdown import document, speech
 from moot.web.server import build_app
 from moot.web.stream.hub import Hub
-from stage import CLEAR, FAST, SAFE, Panelists
+from stage import CLEAR, FAST, SAFE, Panelists, decisions
 
 OPPOSED = {"name": "Slow Food", "priorities": "taste, time", "trade_offs": "Accepts slower service for taste"}
 
@@ -407,6 +408,9 @@ async def test_a_panel_is_steered_approved_and_made_a_workflow_by_forms_alone(ho
     await house.until(debate_id, Status.FINISHED)
     page = await house.reader.open(url)
     assert page.one("p", class_="headline").text == "Use Redis. (Low confidence, approved)"
+    ((name, text),) = decisions().items()
+    assert page.one("p", id="document-place").text == f"Written to docs/decisions/{name} on the server."
+    assert text.startswith(f"---\ndebate: {debate_id}\n")
     article = page.one("article", class_="document")
     assert "Recommendation" in texts(article.all("h2"))
     contents = [each.attributes["href"] for each in page.one("ul", class_="contents").all("a")]
@@ -420,6 +424,35 @@ async def test_a_panel_is_steered_approved_and_made_a_workflow_by_forms_alone(ho
     assert page.one("section", id="workflow").one("b").text == "Act on the decision: Redis or Postgres?"
     page = await house.reader.open("/")
     assert [each.text[:4] for each in page.all("a") if each.attributes["href"] == f"{url}#workflow"] == ["WFL-"]
+
+
+@pytest.fixture
+def in_the_way(tmp_path: Path) -> Path:
+    """A file where the folder of the decisions should be."""
+    (tmp_path / "docs").touch()
+    return tmp_path / "docs"
+
+
+async def test_where_no_decision_can_be_written_the_page_says_where_it_is_and_writes_it_when_it_can_be(
+    house: House, in_the_way: Path
+) -> None:
+    debate_id = await house.played("panel", "Redis or Postgres?", max_rounds=1)
+    await house.app.reply(debate_id, "approve")
+    await house.until(debate_id, Status.FINISHED)
+    url = f"/debates/{debate_id}"
+    page = await house.reader.open(url)
+    said = page.one("form", id="document-place")
+    assert said.one("p").text == (
+        f"It is not in docs/decisions on this server: take it as Markdown , or with moot export {debate_id} ."
+    )
+    assert said.one("a").attributes["href"] == f"/api{url}/export?as=md"
+    page = await house.reader.submit(f"{url}/document")
+    assert page.one("p", role="alert").text.startswith("cannot write a decision to 'docs/decisions': ")
+    await asyncio.to_thread(in_the_way.unlink)
+    page = await house.reader.submit(f"{url}/document")
+    assert (
+        page.one("p", id="document-place").text == "Written to docs/decisions/0001-redis-or-postgres.md on the server."
+    )
 
 
 async def test_an_answer_to_what_is_not_asked_any_more_is_refused_and_kept(house: House) -> None:

@@ -26,7 +26,7 @@ from moot.core.stored import StoredDebate
 from moot.core.trace import Trace
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.export.bundle import Chosen, Manifest
-from moot.export.documents import document, export
+from moot.export.documents import export
 from moot.export.stats import Stats, Totals
 from moot.llm.models import Models
 from moot.players.human import HumanPlayer
@@ -34,13 +34,14 @@ from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
 from moot.reading.debate import Reading
 from moot.reading.unreadable import UNREADABLE, UnreadableOutcome, format_of
+from moot.records.documents import Documents, Place
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
 from moot.runs.choice import open_queue, shared_server
 from moot.runs.follow import follow
 from moot.runs.queue import Backlog, Load, Queue
 from moot.runs.runner import Runner
-from moot.settings import AppSettings, cache_folder, config_folder
+from moot.settings import AppSettings, cache_folder, config_folder, data_folder
 from moot.store.store import Cursor, Store, Summary
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
@@ -81,7 +82,8 @@ class App:
             settings.retrieval.store,
             None if settings.retrieval.embedder == "wordllama" else self._ollama_embedder,
         )
-        self.runner = Runner(settings, store, formats, self._players, self.telemetry)
+        self.documents = Documents(settings.decisions, data_folder() / "documents")
+        self.runner = Runner(settings, store, formats, self._players, self.telemetry, self.documents)
         self.queue: Queue | None = None
         """What runs debates in the background; without one a debate runs only while `run` does."""
         self.drafts = Drafts(settings, models, formats)
@@ -332,13 +334,11 @@ class App:
                     yield (await self.read(record.id)).trace
             after = Cursor(page[-1].created_at, page[-1].id)
 
-    async def write_document(self, debate_id: str, folder: Path | None = None) -> Path:
-        """Write the document of an outcome as a new numbered file; the same document is written once."""
-        from moot.records.files import write
-
+    async def write_document(self, debate_id: str, place: Place | None = None) -> Path | None:
+        """Where the document of an outcome is, written unless it is there; None when it goes nowhere."""
         reading = await self.read(debate_id)
-        topic, text = reading.record.topic, document(reading)
-        return await asyncio.to_thread(write, folder or self.settings.decisions, topic, text, debate_id)
+        place = place or self.documents.place_of(reading)
+        return await asyncio.to_thread(place.write, reading) if place else None
 
     async def make_workflow(self, debate_id: str) -> Workflow:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -81,6 +81,11 @@ class _Wait(Exception):
 
 Until: TypeAlias = Callable[[Sequence[Step]], bool]
 RetryIn: TypeAlias = Callable[[MootError, bool], float | None]
+OnOutcome: TypeAlias = Callable[[Record, Sequence[Turn]], Awaitable[None]]
+
+
+async def _nothing(record: Record, turns: Sequence[Turn]) -> None:
+    pass
 
 
 class TurnStore(Protocol):
@@ -108,13 +113,16 @@ async def run_debate(
     until: Until | None = None,
     retry_in: RetryIn = lambda error, advanced: None,
     on_stored: Callable[[Turn], None] = lambda turn: None,
+    on_outcome: OnOutcome = _nothing,
 ) -> RunResult:
     """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number.
 
     `until` may hand the debate back before some steps; `retry_in` says after how many seconds a run that failed is to
     be tried again, if at all; it is told whether the run had stored a turn. `on_stored` gets each turn once readers do.
+    `on_outcome` gets the finished debate just before it is stored as such: if the process dies then, it gets it again.
     """
-    return await _Run(record, turns, format, store, player_for, sink, now, until, retry_in, on_stored).to_its_end()
+    run = _Run(record, turns, format, store, player_for, sink, now, until, retry_in, on_stored, on_outcome)
+    return await run.to_its_end()
 
 
 class _Run:
@@ -130,6 +138,7 @@ class _Run:
         until: Until | None,
         retry_in: RetryIn,
         on_stored: Callable[[Turn], None],
+        on_outcome: OnOutcome,
     ) -> None:
         self.record = record
         self.turns = turns
@@ -141,6 +150,7 @@ class _Run:
         self.until = until
         self.retry_in = retry_in
         self.on_stored = on_stored
+        self.on_outcome = on_outcome
         self.control = Control(concluding=record.concluding)
         self.emitter = Emitter(record.id, record.run, sink, now)
         self.advanced = False
@@ -193,7 +203,9 @@ class _Run:
         outcome = cast.outcome.model_dump(mode="json")
         reason = self.debate.stop_reason or "completed"
         ending = RunResult(Status.FINISHED, reason, outcome=outcome)
-        whole = trace(self._ended(ending), self.debate.transcript)
+        ended = self._ended(ending)
+        await self.on_outcome(ended, self.debate.transcript)
+        whole = trace(ended, self.debate.transcript)
         return await self._end(ending, DebateFinished(stop_reason=reason, outcome=outcome, trace=whole))
 
     async def _stopped(self, reason: str) -> RunResult:

@@ -50,6 +50,8 @@ class FileDebate(NamedTuple):
     """The same whenever the same file is read."""
     report: Path
     """Where its report goes unless the user says otherwise."""
+    folder: Path
+    """Which the report must not leave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +60,6 @@ class Files:
 
     read: Callable[[Path, Path | None, bool], FileDebate]
     """The debate in a file, with the topics in another; the last says whether they are to be debated."""
-    write: Callable[[Path, str], Path]
-    """Write a report, and say where it is."""
     last: Callable[[Iterable[Record], str], Any]
     """The outcome of the latest of these debates with this key."""
     compare: Callable[[Any, Any], Rows]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import NoReturn, TypeAlias
 
-from moot.core.debate import Failure, Record, Status
+from moot.core.debate import Failure, Record, Status, Turn
 from moot.core.emitter import Emitter, Sink
 from moot.core.engine import Player, RetryIn, RunResult, TurnStore, Until, run_debate
 from moot.core.events import DebateFailed
@@ -18,6 +18,8 @@ from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.formats import find
+from moot.reading.debate import Reading
+from moot.records.documents import Documents
 from moot.runs.process import is_dead, this_process
 from moot.runs.retries import TAKEN_OVER, Retries, attempts, first_missing
 from moot.settings import AppSettings
@@ -42,12 +44,14 @@ class Runner:
         formats: Mapping[str, AnyFormat],
         players_of: PlayersOf,
         telemetry: Telemetry,
+        documents: Documents,
     ) -> None:
         self.settings = settings
         self.store = store
         self.formats = formats
         self._players_of = players_of
         self._telemetry = telemetry
+        self._documents = documents
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.
@@ -98,6 +102,7 @@ class Runner:
             now=self._clock(record),
             until=until,
             retry_in=retry_in,
+            on_outcome=partial(self._write_document, format),
         )
         playing = asyncio.create_task(self._telemetry.run(record, lambda on_stored: played(on_stored=on_stored)))
         beating = asyncio.create_task(self._beat(record.id, record.run))
@@ -111,6 +116,17 @@ class Runner:
             playing.cancel()
             beating.cancel()
             await asyncio.gather(playing, beating, return_exceptions=True)
+
+    async def _write_document(self, format: AnyFormat, record: Record, turns: Sequence[Turn]) -> None:
+        """Write what an outcome is to be on this machine; that it cannot be is told where the outcome is shown."""
+        reading = Reading(StoredDebate(record, tuple(turns)), format)
+        try:
+            if place := self._documents.place_of(reading):
+                await asyncio.to_thread(place.write, reading)
+        except MootError as error:
+            log.warning("%s: %s", record.id, error)
+        except Exception:  # a file is no reason to lose an outcome
+            log.exception("%s: its document is not written", record.id)
 
     def _clock(self, record: Record) -> Callable[[], float]:
         """The database's clock, as far as it was read when the run began."""

@@ -74,7 +74,7 @@ def debate(
 
     if list:
         _run(commands.list_debates(as_json))
-    tape, how = commands.Tape(record, replay, timing), watch.Watching(as_json, output)
+    tape, how = commands.Tape(record, replay, timing), watch.watching(as_json, output)
     if resume:
         _run(commands.resume(resume, question, tape, how))
     options = {"perspectives": perspectives, "max_rounds": max_rounds, "stance_a": stance_a, "model": model}
@@ -103,7 +103,7 @@ def fork(
     from moot.terminal import commands, watch
 
     asked = commands.Asked(None, "", {"model": model}, model_for or [], set or [])
-    _run(commands.fork(debate_id, at, asked, watch.Watching(as_json, output)))
+    _run(commands.fork(debate_id, at, asked, watch.watching(as_json, output)))
 
 
 @cli.command()
@@ -149,7 +149,7 @@ def reply(
         "approve": approve,
         "reject": reject,
     }
-    _run(commands.reply(debate_id, given, watch.Watching(as_json, output)))
+    _run(commands.reply(debate_id, given, watch.watching(as_json, output)))
 
 
 @cli.command()

@@ -24,7 +24,7 @@ from moot.errors import InvalidInput, MootError, WrongStatus
 from moot.formats import choices, find, load
 from moot.llm.recording import Recorder, Recording
 from moot.terminal.tables import STATS_HEADER, debate_row, print_json, print_table, say, stats_row, usage_cells
-from moot.terminal.watch import Exit, Watching, discard_stdout, print_error, show_debate, watch
+from moot.terminal.watch import Exit, Watching, discard_stdout, print_error, say_where, show_debate, watch
 from moot.text.plain import printable
 
 Command: TypeAlias = Coroutine[None, None, Exit | None]
@@ -97,12 +97,14 @@ class Tape(NamedTuple):
 
 async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
     topic = asked.topic()
+    how.check()
     async with build(settings.load(), tape=tape.open()) as app:
         record = await app.create(asked.format, topic, asked.settings(app.formats))
         return await watch(app, StoredDebate(record), how)
 
 
 async def fork(debate_id: str, position: int | None, asked: Asked, how: Watching) -> Exit:
+    how.check()
     async with build(settings.load()) as app:
         record = await app.fork(debate_id, position, asked.settings(app.formats))
         return await watch(app, await app.load(record.id), how)
@@ -121,11 +123,13 @@ async def estimate(asked: Asked, as_json: bool) -> None:
 async def resume(debate_id: str, question: str | None, tape: Tape, how: Watching) -> Exit | None:
     if question:
         raise InvalidInput("give either a QUESTION or --resume ID, not both")
+    how.check()
     async with build(settings.load(), tape=tape.open()) as app:
         stored = await app.load(debate_id)
         if stored.record.status != Status.FINISHED:
             return await watch(app, stored, how)
-    show_debate(app.reading(stored), how.as_json)
+        show_debate(app.reading(stored), how.as_json)
+        await say_where(app, debate_id, Console(stderr=how.as_json), how)
     return None
 
 
@@ -190,6 +194,7 @@ async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], how
     if len(given) != 1:
         raise InvalidInput(f"give one of {', '.join(f'--{action}' for action in answers)}")
     (action, text), *_ = given
+    how.check()
     async with build(settings.load()) as app:
         said = (await app.reply(debate_id, action, text if isinstance(text, str) else "")).words
         stored = await app.load(debate_id)

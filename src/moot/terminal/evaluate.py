@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
@@ -21,6 +22,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, MootError
 from moot.formats import find
 from moot.reading.debate import Reading
+from moot.records.documents import Place
 from moot.terminal.commands import Asked
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
@@ -44,7 +46,7 @@ class Evaluating(NamedTuple):
 class _Draft(NamedTuple):
     name: str
     """Its own among those evaluated together."""
-    report: Path
+    place: Place
     files: Files
     record: Record
     calls: int
@@ -60,8 +62,12 @@ async def evaluate(paths: Sequence[Path], wanted: Evaluating, asked: Asked) -> E
         found = [format.files.read(path, wanted.topics, wanted.debate) for path in paths]
         if not found:
             raise InvalidInput("nothing to evaluate: give the PATH of a markdown file or a folder")
-        named = _named({each.key: each for each in found}.values())
-        drafts = [await _create(app, format, format.files, name, each, wanted, asked) for name, each in named]
+        named = list(_named({each.key: each for each in found}.values()))
+        places = [_place(name, each, wanted.output, len(named) > 1) for name, each in named]
+        drafts = [
+            await _create(app, format, format.files, name, each, place, wanted, asked)
+            for (name, each), place in zip(named, places, strict=True)
+        ]
         if len(drafts) == 1:
             return await _one(app, drafts[0], wanted)
         return await _several(app, drafts, wanted)
@@ -77,21 +83,41 @@ def _named(found: Iterable[FileDebate]) -> Iterator[tuple[str, FileDebate]]:
         yield name, each
 
 
+def _place(name: str, found: FileDebate, output: Path | None, several: bool) -> Place:
+    """Where a report goes, which is free; raises InvalidInput, before a model is called."""
+    if output is None:
+        place = Place(found.report, report=True, within=found.folder)
+    else:
+        place = Place(output / name / found.report.name if several else output, report=True)
+        if os.path.lexists(place.path) and not place.path.is_dir():
+            raise InvalidInput(f"{place.path} exists already; choose another name or remove it")
+    place.check()
+    return place
+
+
 async def _create(
-    app: App, format: AnyFormat, files: Files, name: str, found: FileDebate, wanted: Evaluating, asked: Asked
+    app: App,
+    format: AnyFormat,
+    files: Files,
+    name: str,
+    found: FileDebate,
+    place: Place,
+    wanted: Evaluating,
+    asked: Asked,
 ) -> _Draft:
     given = {**asked.settings(app.formats), **found.settings}
     expected = await app.estimate(format.name, found.topic, given)
     record = await app.create(format.name, found.topic, given)
+    app.documents.choose(record.id, place)
     earlier = await app.list(limit=EARLIER, status=Status.FINISHED, format=format.name) if wanted.compares else ()
-    return _Draft(name, found.report, files, record, expected.most.calls, files.last(earlier, found.key))
+    return _Draft(name, place, files, record, expected.most.calls, files.last(earlier, found.key))
 
 
 async def _one(app: App, draft: _Draft, wanted: Evaluating) -> Exit:
-    code = await watch(app, StoredDebate(draft.record), Watching(wanted.as_json))
+    code = await watch(app, StoredDebate(draft.record), Watching(wanted.as_json, says_where=False))
     reading = await app.read(draft.record.id)
     if reading.outcome:
-        _report(reading, reading.outcome, draft, wanted.output, wanted.compares, Console(stderr=wanted.as_json))
+        await _report(app, reading.outcome, draft, wanted.compares, Console(stderr=wanted.as_json))
     return code
 
 
@@ -113,10 +139,10 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
     ranked = []
     for draft, task in zip(drafts, finished, strict=True):
         reading = task.result()
-        place = wanted.output / draft.name / draft.report.name if wanted.output else None
         with _failure_told(draft):
             if reading and reading.outcome:
-                ranked.append((draft.name, _report(reading, reading.outcome, draft, place, wanted.compares, console)))
+                await _report(app, reading.outcome, draft, wanted.compares, console)
+                ranked.append((draft.name, reading.outcome))
     if ranked:
         header, *rows = drafts[0].files.ranking(ranked)
         print_table(console, header, rows)
@@ -169,14 +195,11 @@ def _print(event: Event) -> None:
         discard_stdout()  # the reports are written all the same
 
 
-def _report(
-    reading: Reading, outcome: Outcome, draft: _Draft, output: Path | None, compares: bool, console: Console
-) -> Outcome:
-    path = draft.files.write(output or draft.report, reading.document or outcome.summary)
+async def _report(app: App, outcome: Outcome, draft: _Draft, compares: bool, console: Console) -> None:
+    path = await app.write_document(draft.record.id, draft.place)
     print_note(console, f"{draft.name}: {path}", "green")
     if compares:
         _compare(console, draft, outcome)
-    return outcome
 
 
 def _compare(console: Console, draft: _Draft, outcome: Outcome) -> None:

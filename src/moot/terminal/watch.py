@@ -27,6 +27,7 @@ from moot.errors import MootError, WrongStatus
 from moot.llm.local import BUILT_IN_MODEL
 from moot.reading.debate import Reading
 from moot.reading.words import notice_text
+from moot.records.documents import Place
 from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
 from moot.terminal.tables import (
     INDENT,
@@ -62,8 +63,15 @@ class Watching(NamedTuple):
     """How a debate is watched."""
 
     as_json: bool = False
-    output: Path | None = None
+    place: Place | None = None
     """Where its document is written, approved or not."""
+    says_where: bool = True
+    """Whether it is said where the document is."""
+
+    def check(self) -> None:
+        """Raises InvalidInput when its document could not be written."""
+        if self.place:
+            self.place.check()
 
     @property
     def talks(self) -> bool:
@@ -71,9 +79,15 @@ class Watching(NamedTuple):
         return not self.as_json and sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def watching(as_json: bool, output: Path | None) -> Watching:
+    return Watching(as_json, Place(output) if output else None)
+
+
 async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
     """Show what is stored of a debate, run it, ask its person when it waits, and show how it ends."""
     record, reading = stored.record, app.reading(stored)
+    if how.place:
+        app.documents.choose(record.id, how.place)
     if BUILT_IN_MODEL in {seat.model for seat in record.seats.values()}:
         print_note(Console(stderr=True), TINY, "yellow")
     if not how.as_json:
@@ -243,12 +257,11 @@ def _leave(record: Record, left: NoAnswer) -> Exit:
 
 
 async def _follow_up(app: App, reading: Reading, console: Console, how: Watching) -> None:
-    """Write the document of an approved outcome, or where the user said; then offer a workflow."""
+    """Say where the document is, and write it if it is missing; then offer a workflow."""
     record, outcome = reading.record, reading.outcome
     approved = outcome if outcome and outcome.is_approved() else None
-    if approved or how.output:
-        path = await app.write_document(record.id, how.output)
-        print_note(console, f"Written to {path}", "green")
+    if how.says_where:
+        await say_where(app, record.id, console, how)
     if approved and how.talks and approved.issue(record) and await yes("Create a workflow from this decision?"):
         try:
             workflow = await app.make_workflow(record.id)
@@ -256,6 +269,11 @@ async def _follow_up(app: App, reading: Reading, console: Console, how: Watching
             print_error(str(error), Exit.FAILED)
         else:
             print_note(console, f"{workflow.id}: {workflow.result}", "green" if workflow.delivered else "yellow")
+
+
+async def say_where(app: App, debate_id: str, console: Console, how: Watching) -> None:
+    if path := await app.write_document(debate_id, how.place):
+        print_note(console, f"Written to {path}", "green")
 
 
 def print_note(console: Console, text: str, style: str = "dim") -> None:

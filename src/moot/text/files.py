@@ -34,6 +34,23 @@ def publish(path: Path, content: bytes, claim: Path, taken: Callable[[], bool], 
     return True
 
 
+def replace_same(path: Path, content: bytes, draft: Path, kept: Path) -> bool:
+    """Put a new content at `path` once what was there is at `kept` too; False when it cannot be kept, or is changed."""
+    try:
+        os.link(path, kept)
+    except OSError:  # it is there, or this is a file system without hard links
+        return False
+    _create(draft, content)
+    try:
+        if not os.path.samefile(path, kept):  # somebody has just saved it anew
+            return False
+        os.replace(draft, path)
+        _sync_folder(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+    return True
+
+
 def _link_or_create(claim: Path, path: Path, content: bytes, link: Link) -> None:
     try:
         link(claim, path)
@@ -75,3 +92,17 @@ def write_whole(path: Path, data: bytes) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def contained_in(path: Path, folder: Path) -> bool:
+    """Whether a path, wherever its links lead, is in a folder."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # links that lead in a circle
+        return False
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which may have to be made itself."""
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(each))
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

@@ -16,7 +16,7 @@ from moot.core.script import Debate, Script
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
-from moot.formats.evaluation.ideas import read, write_report
+from moot.formats.evaluation.ideas import read
 from moot.formats.evaluation.points import points
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, compare, last_of, ranking
 from moot.formats.evaluation.scores import adjust, change, overall
@@ -333,7 +333,7 @@ EVALUATION = Format(
     notes=notes,
     points=points,
     charts=charts,
-    files=Files(read=read, write=write_report, last=last_of, compare=compare, ranking=ranking),
+    files=Files(read=read, last=last_of, compare=compare, ranking=ranking),
     first=("idea",),
     hidden=frozenset({"idea_key"}),
 )

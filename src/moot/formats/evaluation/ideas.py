@@ -19,7 +19,6 @@ from moot.core.debate import JsonObject
 from moot.core.format import FileDebate
 from moot.errors import InvalidInput, NotFound
 from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
-from moot.text.files import write_whole
 from moot.text.plain import clean
 
 NAMES = ("idea.md", "README.md")
@@ -51,20 +50,7 @@ def read(path: Path, topics: Path | None = None, debate: bool = True) -> FileDeb
         settings |= _beside(file.parent, "evaluation", EVALUATION) | _beside(file.parent, "challenges", CHALLENGES)
     if topics:
         settings["topics"] = _parsed(topics, TOPICS, "topics")
-    return FileDebate(name, _title(text) or name, settings, key, report)
-
-
-def write_report(path: Path, text: str) -> Path:
-    """Write a report so that its readers see the old one or the new one, never half of it; say where it is.
-
-    In a folder it is called like any other report.
-    """
-    path = path / REPORT.name if path.is_dir() else path
-    try:
-        write_whole(path, text.encode(errors="replace"))
-    except OSError as error:
-        raise InvalidInput(f"the report cannot be written to {path}: {error.strerror}; choose another place") from None
-    return path
+    return FileDebate(name, _title(text) or name, settings, key, report, file.parent)
 
 
 # The idea's own text

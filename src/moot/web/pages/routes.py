@@ -85,6 +85,7 @@ class Pages:
             "conclude": lambda debate_id, _: self._app.conclude(debate_id),
             "reply": self._reply,
             "rating": self._rate,
+            "document": lambda debate_id, _: self._app.write_document(debate_id),
             "workflow": lambda debate_id, _: self._app.make_workflow(debate_id),
             "restore": lambda debate_id, _: self._app.restore(debate_id),
         }
@@ -185,6 +186,9 @@ class Pages:
         view = await asyncio.to_thread(debate_page, reading)  # a hundred turns take half a second
         if reading.record.status is Status.QUEUED and not (await self._app.load_of_queue()).workers:
             view["status_text"] = NOBODY_WORKS
+        place = self._app.documents.place_of(reading)
+        written = await asyncio.to_thread(place.find, debate_id) if place else None
+        view |= {"place": place.path if place else None, "written": written}
         about = {"view": view, "debate": reading, "folded": view["document"] is not None}
         return about | {"created": iso(reading.record.created_at), "typed": "", "fault": ""}
 

@@ -1,0 +1,76 @@
+"""The documents of outcomes as files: where the user of this machine wanted one, or with the approved decisions.
+
+What a user wants is kept on their machine and not with the debate: a path means nothing elsewhere, and nobody who
+only reaches a server can have it write a file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from moot.errors import InvalidInput
+from moot.export.documents import document
+from moot.reading.debate import Reading
+from moot.text.files import is_writable, write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where documents go: a folder in which each gets a number, or the file of a report, which no link leads out of."""
+
+    path: Path
+    report: bool = False
+    within: Path | None = None
+
+    def write(self, reading: Reading) -> Path:
+        """The file with the document of a debate, written unless it is there. Raises InvalidInput."""
+        from moot.records import files, reports  # slow to import, and needed when a debate is over
+
+        record, text = reading.record, document(reading)
+        if self.report:
+            return reports.write(self.path, text, record.id, self.within)
+        return files.write(self.path, record.topic, text, record.id)
+
+    def find(self, debate_id: str) -> Path | None:
+        from moot.records import files, reports
+
+        return reports.find(self.path, debate_id) if self.report else files.find(self.path, debate_id)
+
+    def check(self) -> None:
+        """Raises InvalidInput when nothing can be written there."""
+        from moot.records import reports
+
+        if self.report:
+            reports.check(self.path, self.within)
+        elif not is_writable(self.path):
+            raise InvalidInput(f"cannot write to {str(self.path)!r}; name a folder that can be written to")
+
+
+class Documents:
+    """Where the document of each debate is to be written."""
+
+    def __init__(self, decisions: Path, chosen: Path) -> None:
+        """Approved ones go to `decisions`; `chosen` is the folder in which the places are kept that users chose."""
+        self._decisions = Place(decisions)
+        self._chosen = chosen
+
+    def choose(self, debate_id: str, place: Place) -> None:
+        """Keep where a document is to be written, whichever process of this machine ends its debate."""
+        within = str(place.within.absolute()) if place.within else None
+        kept = {"path": str(place.path.absolute()), "report": place.report, "within": within}
+        write_whole(self._chosen / f"{debate_id}.json", json.dumps(kept).encode())
+
+    def place_of(self, reading: Reading) -> Place | None:
+        """None when there is no outcome, or nobody has approved it or said where it goes."""
+        if reading.outcome is None:
+            return None
+        return self._chosen_for(reading.record.id) or (self._decisions if reading.outcome.is_approved() else None)
+
+    def _chosen_for(self, debate_id: str) -> Place | None:
+        try:
+            kept = json.loads((self._chosen / f"{debate_id}.json").read_bytes())
+            return Place(Path(kept["path"]), kept["report"], Path(kept["within"]) if kept["within"] else None)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
