@@ -131,7 +131,7 @@ def test_another_model_is_not_found_and_nothing_is_begun(theatre: Theatre) -> No
 def test_an_answer_is_the_outcome_and_its_reasoning_the_debate(theatre: Theatre) -> None:
     with asking(theatre) as client:
         answer = client.chat.completions.create(
-            model="moot/duel", messages=CATS, max_tokens=5, temperature=0.1, n=2, extra_body=ONE_ROUND
+            model="moot/duel", messages=CATS, max_tokens=5, temperature=0.1, extra_body=ONE_ROUND
         ).to_dict()
     moot: Any = answer["moot"]
     debate_id = moot["debate"]
@@ -377,15 +377,180 @@ def test_a_debate_that_somebody_stops_says_how_to_go_on(theatre: Theatre) -> Non
             "The debate has stopped (a person stopped it). To go on, reply with\n\n"
             "- `continue`: go on\n- `end`: end the rounds and come to a conclusion\n"
             "- anything else: guidance that everybody reads\n\n"
-            f"— [moot {debate_id}]({theatre.url}/debates/{debate_id})"
+            f"— [moot {debate_id}]({theatre.url}/debates/{debate_id}#turn-1)"
         )
         messages = [*CATS, {"role": "assistant", "content": heard.content}, {"role": "user", "content": "Continue!"}]
-        answer: Any = client.chat.completions.create(model="moot/duel", messages=messages)
-    assert answer.choices[0].message.content == verdict(theatre, debate_id)
+        for _ in range(2):  # the second time it is finished, and the same question again
+            answer: Any = client.chat.completions.create(model="moot/duel", messages=messages)
+            assert answer.choices[0].message.content == verdict(theatre, debate_id)
+            assert answer.choices[0].message.reasoning.startswith("## Round 1\n\n### Debater B · argument")
     assert [turn.seat for turn in stored(theatre, debate_id).turns] == ["debater_a", "debater_b", "judge"]
 
 
+# What cannot be part of the question
+
+
+def contract(paragraphs: int) -> str:
+    """A long text whose key clause stands at its end."""
+    return "The parties agree on many things. " * paragraphs + "The licence ends on 1 May 2031."
+
+
+def about_a_contract(paragraphs: int) -> list[Any]:
+    read = {"role": "assistant", "content": "I have read it."}
+    return [{"role": "user", "content": contract(paragraphs)}, read, {"role": "user", "content": "May we go on?"}]
+
+
+def test_a_long_message_before_the_question_is_a_source_of_the_panel(theatre: Theatre) -> None:
+    own = {"name": "report", "text": "It is so."}
+    with asking(theatre) as client:
+        answer: Any = client.chat.completions.create(
+            model="moot/panel", messages=about_a_contract(90), extra_body={"moot": {"sources": [own], "max_rounds": 1}}
+        )
+    record = stored(theatre, answer.moot["debate"]).record
+    assert record.settings["sources"] == [own, {"name": "Message 1, User", "text": contract(90)}]
+    assert "left_out" not in answer.moot
+    prompts = ["\n".join(message.content for message in each.messages) for each in theatre.model.requests]
+    assert any("The licence ends on 1 May 2031." in prompt for prompt in prompts)
+
+
+def test_where_a_format_takes_no_sources_a_long_message_is_read_whole(theatre: Theatre) -> None:
+    with asking(theatre) as client:
+        answer: Any = client.chat.completions.create(
+            model="moot/duel", messages=about_a_contract(400), extra_body=ONE_ROUND
+        )
+    assert contract(400) in stored(theatre, answer.moot["debate"]).record.topic
+    assert "Left out" not in answer.choices[0].message.content
+
+
+def test_what_is_too_long_for_any_place_is_said_to_be_left_out(theatre: Theatre) -> None:
+    with asking(theatre) as client:
+        messages: Any = about_a_contract(1000)
+        answer: Any = client.chat.completions.create(model="moot/duel", messages=messages, extra_body=ONE_ROUND)
+        heard = listen(
+            client.chat.completions.create(model="moot/duel", messages=messages, stream=True, extra_body=ONE_ROUND)
+        )
+    (left_out,) = answer.moot["left_out"]
+    assert left_out == (
+        "the last 18,065 characters of an earlier message (this format hears 16,000 characters of a conversation)"
+    )
+    *_, notice, signature = answer.choices[0].message.content.split("\n\n")
+    assert notice == f"*Left out of this debate: {left_out}.*"
+    assert signature.startswith("— [moot ")
+    assert [about["left_out"] for about in heard.moot] == [[left_out]] * 2
+
+
+# An answer as JSON
+
+
+def test_the_outcome_can_be_had_as_json(theatre: Theatre) -> None:
+    for stream in (False, True):
+        with asking(theatre) as client:
+            answer: Any = client.chat.completions.create(
+                model="moot/duel",
+                messages=CATS,
+                stream=stream,
+                response_format={"type": "json_object"},
+                extra_body=ONE_ROUND,
+            )
+            heard = listen(answer) if stream else None
+        content = heard.content if heard else answer.choices[0].message.content
+        debate_id = heard.moot[0]["debate"] if heard else answer.moot["debate"]
+        assert json.loads(content) == stored(theatre, debate_id).record.outcome
+
+
+def test_a_debate_that_asks_does_so_in_json_too(theatre: Theatre) -> None:
+    with asking(theatre) as client:
+        answer: Any = client.chat.completions.create(
+            model="moot/panel",
+            messages=CATS,
+            response_format={"type": "json_object"},
+            extra_body={"moot": {"checkpoints": True, "max_rounds": 1}},
+        )
+    asked = json.loads(answer.choices[0].message.content)
+    assert asked.keys() == {"debate", "status", "question", "actions"}
+    assert (asked["debate"], asked["status"]) == (answer.moot["debate"], "waiting")
+    assert asked["actions"] == ["approve", "guide", "reject"]
+
+
+def test_what_no_debate_can_do_is_refused_before_one_is_paid_for(theatre: Theatre) -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"n": 2}, "n: 2 answers are wanted, but a debate has one outcome; send n=1 and ask again"),
+        ({"response_format": schema}, "response_format: 'json_schema' cannot be promised: an outcome has the form of"),
+        ({"tool_choice": "required"}, "tool_choice: a debate calls no tools, so none can be required; leave it out"),
+        ({"tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice: a debate calls no tools"),
+        ({"function_call": {"name": "x"}}, "function_call: a debate calls no tools"),
+    )
+    with asking(theatre) as client:
+        for more, message in refused:
+            with pytest.raises(openai.BadRequestError) as caught:
+                client.chat.completions.create(model="moot/duel", messages=CATS, extra_body=more)
+            assert message in str(caught.value)
+    assert number_of_debates(theatre) == 0
+
+
 # Those who leave, and those who come again
+
+
+def test_a_client_that_did_not_get_its_answer_joins_the_debate_when_it_asks_again(theatre: Theatre) -> None:
+    theatre.baton.let(2)
+    with asking(theatre) as client:
+        hasty = client.with_options(timeout=0.5, max_retries=1)
+        with pytest.raises(openai.APITimeoutError):
+            hasty.chat.completions.create(model="moot/duel", messages=about_a_contract(90), extra_body=ONE_ROUND)
+        assert number_of_debates(theatre) == 1
+        theatre.baton.let_all()
+        again = {"x-stainless-retry-count": "1"}
+        answer: Any = client.chat.completions.create(
+            model="moot/duel", messages=about_a_contract(90), extra_body=ONE_ROUND, extra_headers=again
+        )
+        assert answer.choices[0].message.content == verdict(theatre, answer.moot["debate"])
+        assert number_of_debates(theatre) == 1
+        client.chat.completions.create(
+            model="moot/duel", messages=about_a_contract(90), extra_body={}, extra_headers=again
+        )  # with other settings it is another request
+        client.chat.completions.create(model="moot/duel", messages=about_a_contract(90), extra_body=ONE_ROUND)
+    assert number_of_debates(theatre) == 3
+
+
+def test_a_message_that_is_sent_again_is_heard_once(theatre: Theatre) -> None:
+    own = {"moot": {"checkpoints": True, "max_rounds": 4}}
+    with asking(theatre) as client:
+        messages = list(CATS)
+        for reply in ("continue", "Think of small flats", "end", "approve"):
+            answer: Any = client.chat.completions.create(model="moot/panel", messages=messages, extra_body=own)
+            messages += [answer.choices[0].message.to_dict(), {"role": "user", "content": reply}]
+            answers: list[Any] = [
+                client.chat.completions.create(model="moot/panel", messages=messages, extra_headers=headers)
+                for headers in ({}, {}, {"Idempotency-Key": "one"}, {"x-stainless-retry-count": "1"})
+            ]
+            assert [each.choices for each in answers] == [answers[0].choices] * 4
+    _, turns, *_ = stored(theatre, answer.moot["debate"])
+    assert [turn.data["action"] for turn in turns if turn.seat == "human"] == ["continue", "guide", "end", "approve"]
+    assert number_of_debates(theatre) == 1
+
+
+def test_guidance_beside_the_messages_is_heard_once_when_it_is_sent_again(theatre: Theatre) -> None:
+    theatre.baton.let(2)
+    debate_id = theatre.create("duel", "Cats?", max_rounds=1)
+    guide: Any = [{"role": "user", "content": "Think of small flats"}]
+    with asking(theatre) as client:
+        for count in ("0", "1"):
+            stream = client.chat.completions.create(
+                model="moot/duel",
+                messages=guide,
+                stream=True,
+                extra_body={"moot": {"debate": debate_id}},
+                extra_headers={"x-stainless-retry-count": count},
+            )
+            next(stream)
+            if count == "0":
+                stream.close()
+        theatre.baton.let_all()
+        listen(stream)
+    assert [turn.content for turn in stored(theatre, debate_id).turns if turn.seat == "human"] == [
+        "Think of small flats"
+    ]
 
 
 def test_a_debate_goes_on_when_its_client_hangs_up(theatre: Theatre) -> None:
@@ -509,7 +674,7 @@ def test_what_cannot_be_used_is_refused_before_anything_is_begun(theatre: Theatr
         ([], {}, "messages: List should have at least 1 item"),
         ([{"role": "system", "content": "x"}], {}, "messages: none is the user's"),
         (image, {}, "messages.0: 'image_url' cannot be debated; send its content as text"),
-        ([{"role": "user", "content": "x" * 4001}], {}, "the topic has 4001 characters; at most 4000 are allowed"),
+        ([{"role": "user", "content": "x" * 4001}], {}, "the question has 4001 characters; at most 4000 are allowed"),
         ([{"role": "user", "content": " "}], {}, "the topic is empty: write the question to debate"),
         (CATS, {"max_round": 1}, "duel settings: max_round: Extra inputs are not permitted; known: "),
         (CATS, {"model": "http://evil.example/v1#m"}, "is an address; name a model, PROVIDER:MODEL, instead"),
@@ -528,7 +693,12 @@ def test_what_cannot_be_used_is_refused_before_anything_is_begun(theatre: Theatr
     assert number_of_debates(theatre) == 0
 
 
-ROUTES = (("GET", "/v1/models"), ("GET", "/v1/models/moot/duel"), ("POST", "/v1/chat/completions"))
+ROUTES = (
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/moot/duel"),
+    ("POST", "/v1/chat/completions"),
+    ("POST", "/v1/responses"),
+)
 
 
 async def test_who_does_not_know_the_token_is_told_so_in_the_dialect() -> None:
@@ -574,6 +744,11 @@ async def test_the_guard_speaks_the_dialect_too() -> None:
             (405, "invalid_request_error", "method_not_allowed"),
         ]
         assert all(each.body["error"].keys() == {"message", "type", "param", "code"} for each in refused)
+        there = "GET /v1/models, GET /v1/models/NAME, POST /v1/chat/completions, POST /v1/responses"
+        assert [each.body["error"]["message"] for each in refused[-2:]] == [
+            f"there is no GET /v1/nothing here; there are {there}",
+            f"there is no GET /v1/chat/completions here; there are {there}",
+        ]
         assert (await live.get("/api/debates")).body["debates"] == []
 
 

@@ -375,6 +375,15 @@ async def test_a_finished_duel_is_its_outcome_and_every_turn(house: House) -> No
     assert len(page.all("figure")) == len(page.all("svg", role="img")) > 0
 
 
+async def test_the_background_of_a_question_stands_below_it(house: House) -> None:
+    record = await house.app.create("duel", "Cats?", background="<conversation>\nUser: So?\n</conversation>")
+    page = await house.reader.open(f"/debates/{record.id}")
+    assert (page.one("h1").text, page.one("p", class_="background").text.split()) == (
+        "Cats?",
+        ["<conversation>", "User:", "So?", "</conversation>"],
+    )
+
+
 async def test_an_outcome_is_rated_and_the_rating_shown(house: House) -> None:
     debate_id = await house.played("duel", "Cats are better", max_rounds=1)
     await house.reader.open(f"/debates/{debate_id}")

@@ -114,16 +114,18 @@ class App:
         topic: str,
         settings: Mapping[str, JsonValue] | None = None,
         *,
+        background: str = "",
         start: bool = False,
         key: str | None = None,
         watched: bool = False,
     ) -> Record:
         """Store a new debate with an empty transcript; its seats keep the models chosen now.
 
-        Repeated under the same `key` it is the debate that was created first, as it is by now. With `start` it runs in
-        the background; what somebody watches goes first.
+        `background` stands below the topic for everybody to read. Repeated under the same `key` it is the debate that
+        was created first, as it is by now. With `start` it runs at once; what somebody watches goes first.
         """
-        return await self._begin(await self.drafts.new(format, topic, settings or {}), (), start, key, watched)
+        draft = await self.drafts.new(format, topic, settings or {}, background)
+        return await self._begin(draft, (), start, key, watched)
 
     async def fork(
         self,
@@ -265,6 +267,10 @@ class App:
         record = (await self.load(debate_id)).record
         heard_later = said is not None and said.position is None
         return Replied(record if heard_later else await self._go_on(record), said)
+
+    async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
+        """All that people have said to a debate, heard or not yet, in the order in which it came."""
+        return await self.store.said(debate_id)
 
     async def load_of_queue(self) -> Load:
         """How much there is to do in the background, and how many processes are there to do it."""

@@ -22,6 +22,7 @@ from moot.text.plain import clean
 
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 MAX_TOPIC = 4000
+MAX_BACKGROUND = 20_000
 MAX_WORDS = 2000
 BY_SEAT = ("models", "temperatures", "max_tokens")
 """The settings that have a value for each seat."""
@@ -34,14 +35,14 @@ class Drafts:
         self._formats = formats
         self._default_model: ModelChoice | None = None
 
-    async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue]) -> Record:
+    async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue], background: str = "") -> Record:
         chosen = known_formats.find(self._formats, format)
         checked = self._check_settings(chosen, settings)
         record = Record(
             id=new_id("DEB"),
             format=chosen.name,
             format_version=chosen.version,
-            topic=check_topic(topic),
+            topic="\n\n".join(filter(None, (check_topic(topic), _check_background(background)))),
             # With the defaults of today: a later version with others must not change this debate.
             settings=checked.model_dump(mode="json"),
             seats={
@@ -197,6 +198,13 @@ def check_text(text: str) -> str:
     if len(text) > MAX_WORDS:
         raise InvalidInput(f"that text has {len(text)} characters; at most {MAX_WORDS} are allowed")
     return text
+
+
+def _check_background(background: str) -> str:
+    background = str(clean(background)).strip()
+    if len(background) > MAX_BACKGROUND:
+        raise InvalidInput(f"the background has {len(background)} characters; at most {MAX_BACKGROUND} are allowed")
+    return background
 
 
 def check_topic(topic: str) -> str:

@@ -23,13 +23,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from moot.errors import InvalidInput
 from moot.text.plain import whole_number
 from moot.web.openai import endpoint as openai_server
+from moot.web.openai.answers import fault
 
 log = logging.getLogger(__name__)
 
 MAX_BODY = 256 * 1024
 MAX_DEBATE = 3 * 1024 * 1024
 """A new debate may bring its sources along."""
-PATHS_OF_DEBATES = frozenset({"/api/debates", "/api/estimate", "/new", "/v1/chat/completions"})
+PATHS_OF_DEBATES = frozenset({"/api/debates", "/api/estimate", "/new", openai_server.CHAT, openai_server.RESPONSES})
 COOKIE = "moot_session"
 OPEN_PATHS = frozenset({"/api/health", "/login"})
 OPEN_FOLDER = "/static/"
@@ -165,7 +166,7 @@ class _Answer:
 
     async def refuse(self, refusal: RefusedRequest) -> None:
         told = {"error": {"code": refusal.code, "message": refusal.message}}
-        body = orjson.dumps(openai_server.fault(*refusal) if self.path.startswith(openai_server.PREFIX) else told)
+        body = orjson.dumps(fault(*refusal) if self.path.startswith(openai_server.PREFIX) else told)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         if refusal.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))

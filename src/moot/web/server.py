@@ -217,8 +217,10 @@ async def _invalid_request(request: Request, error: RequestValidationError) -> J
 
 
 async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
-    code = CODES.get(error.status_code, "http_error")
-    return _problem(request, error.status_code, code, error.detail, error.headers)
+    code, detail = CODES.get(error.status_code, "http_error"), error.detail
+    if error.status_code in CODES and request.url.path.startswith(openai_server.PREFIX):
+        detail = openai_server.no_route(request.method, request.url.path)
+    return _problem(request, error.status_code, code, detail, error.headers)
 
 
 def _problem(

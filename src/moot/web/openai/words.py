@@ -1,185 +1,24 @@
-"""What a conversation in OpenAI's dialect says to moot, and what moot says in it. Pure: words in, words out.
-
-Whatever a client sends is only words: a debate that a message names is looked up by whoever calls this.
-"""
+"""What moot says in OpenAI's dialects: a debate as one text that grows, and its answer. Pure: words in, words out."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
+import orjson
 
-from moot.app import MAX_TOPIC, check_topic
 from moot.core.debate import Action
 from moot.core.events import DebateStopped, Event, TurnChunk, TurnFinished, TurnStarted, Waiting
 from moot.core.format import AnyFormat
-from moot.errors import InvalidInput, faults
 from moot.export.transcript import outcome_blocks
 from moot.reading.debate import Reading
 from moot.reading.unreadable import UnreadableOutcome
 from moot.reading.words import YOU, is_speech
 from moot.text.markdown import body, contained, in_line
-from moot.text.plain import shortened
+from moot.web.openai.answers import About
+from moot.web.openai.conversation import ANYTIME, WORDS
 
-MAX_CONTEXT = 2000
-"""Characters of what was said before, in the topic of a new debate."""
-MAX_LINE = 800
-MIN_LINE = 40
-ANYTIME: tuple[Action, ...] = ("continue", "guide", "end")
-"""What a debate takes that asks nothing."""
-SPEAKERS = {"user": "User", "assistant": "Assistant", "system": "Instructions", "developer": "Instructions"}
-WORDS: Mapping[Action, str] = {
-    "continue": "`continue`: go on",
-    "end": "`end`: end the rounds and come to a conclusion",
-    "approve": "`approve`: accept it",
-    "reject": "`reject: why`: turn it down",
-    "guide": "anything else: guidance that everybody reads",
-    "answer": "your answer, in your own words",
-}
 MAX_HEADING = 3
-
-_SIGNATURE = re.compile(r"^— \[moot (DEB-[a-z0-9]{8})\]\(.*\)[ \t]*$", re.MULTILINE)
-_THOUGHTS = (("<think>", "</think>"), ('<details type="reasoning"', "</details>"))
-"""What some chat pages put before a message when they send it back."""
-_TAG = re.compile(r"<(?=[\s/]*conversation\b)", re.IGNORECASE)
-
-
-# What a client sends
-
-
-class ChatPart(BaseModel):
-    type: str
-    text: str = ""
-
-
-class ChatMessage(BaseModel):
-    role: str
-    content: str | list[ChatPart] | None = None
-
-    def text(self) -> str:
-        """Its words; whatever else it brings along is left out."""
-        parts = self.content if isinstance(self.content, list) else [ChatPart(type="text", text=self.content or "")]
-        return "\n".join(part.text for part in parts if part.type == "text").strip()
-
-
-class StreamOptions(BaseModel):
-    include_usage: bool = False
-
-
-class ChatRequest(BaseModel):
-    """What is read of a request; everything else that the dialect knows is ignored."""
-
-    model: str
-    messages: list[ChatMessage] = Field(min_length=1)
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    moot: Annotated[dict[str, JsonValue], BeforeValidator(lambda value: value or {})] = Field(
-        default_factory=dict, description="the debate's settings, and `debate`: the one this is about"
-    )
-
-
-class Conversation(NamedTuple):
-    question: str
-    before: tuple[ChatMessage, ...]
-    debates: tuple[str, ...]
-    """The debates that our own messages name, as the client has sent them back."""
-
-
-def read(body: bytes) -> ChatRequest:
-    try:
-        return ChatRequest.model_validate_json(body)
-    except ValidationError as error:
-        raise InvalidInput(faults(error)) from None
-
-
-def conversation(messages: Sequence[ChatMessage]) -> Conversation:
-    at = max((at for at, message in enumerate(messages) if message.role == "user"), default=None)
-    if at is None:
-        raise InvalidInput("messages: none is the user's; send one with the question to debate")
-    last, before = messages[at], tuple(messages[:at])
-    for part in last.content if isinstance(last.content, list) else ():
-        if part.type != "text":
-            raise InvalidInput(f"messages.{at}: {part.type!r} cannot be debated; send its content as text")
-    named = [debate for message in before if message.role == "assistant" if (debate := signed(message.text()))]
-    return Conversation(last.text(), before, tuple(dict.fromkeys(named)))
-
-
-def signed(text: str) -> str | None:
-    """The debate that one of our messages names at its end."""
-    found = _SIGNATURE.findall(text)
-    return str(found[-1]) if found else None
-
-
-def topic(said: Conversation, outcomes: Mapping[str, str]) -> str:
-    """The question, and below it the latest of what was said before, as much as there is room for.
-
-    `outcomes` tells what the debates of this conversation came to; it stands in place of our messages.
-    """
-    question = _TAG.sub("‹", check_topic(said.question))
-    lines = _fitting([*_lines(said, outcomes)], min(MAX_CONTEXT, MAX_TOPIC - len(question) - 60))
-    return "\n".join([question, "", "<conversation>", *lines, "</conversation>"]) if lines else question
-
-
-def _lines(said: Conversation, outcomes: Mapping[str, str]) -> Iterator[str]:
-    """What was said before, each message in a line, so that none can pretend to be two; instructions come last."""
-    instructions = []
-    told = set()
-    for message in said.before:
-        name = signed(message.text()) if message.role == "assistant" else None
-        text = outcomes.get(name or "") or _without_thoughts(message.text())
-        line = f"{SPEAKERS.get(message.role)}: {_TAG.sub('‹', ' '.join(text.split()))}"
-        told.add(name)
-        if message.role in ("system", "developer") and text:
-            instructions.append(line)
-        elif message.role in SPEAKERS and text:
-            yield line
-    yield from (f"Debate {name}: {' '.join(text.split())}" for name, text in outcomes.items() if name not in told)
-    yield from instructions
-
-
-def _without_thoughts(text: str) -> str:
-    for opening, closing in _THOUGHTS:
-        if text.startswith(opening):
-            text = text.partition(closing)[2]
-    return text
-
-
-def _fitting(lines: Sequence[str], room: int) -> list[str]:
-    """The last lines there is room for, each cut to a bearable length."""
-    kept: list[str] = []
-    for line in reversed(lines):
-        if room < MIN_LINE:
-            break
-        kept.insert(0, shortened(line, min(MAX_LINE, room)))
-        room -= len(kept[0]) + 1
-    return kept
-
-
-class Heard(NamedTuple):
-    action: Action
-    text: str
-
-
-def heard(words: str, actions: Sequence[Action]) -> Heard:
-    """What a message means to a debate that takes these actions.
-
-    An action's own name is that action, `name: text` is it with a text, and everything else is guidance or the answer.
-    """
-    name, colon, text = words.strip().partition(":")
-    for action in actions:
-        if name.strip().rstrip(".!").lower() == action:
-            return Heard(action, text.strip() if colon else "")
-    for action in ("guide", "answer"):
-        if action in actions:
-            return Heard(action, words.strip())
-    choices = "; ".join(text for action, text in WORDS.items() if action in actions)
-    raise InvalidInput(f"this is no answer to what the debate asks; reply with one of {choices}")
-
-
-# What moot says
 
 
 @dataclass(slots=True)
@@ -289,6 +128,35 @@ def _remarks(turn: TurnFinished) -> Iterator[str]:
             yield f"\n\n*{in_line(remark)}*"
 
 
+# The answer
+
+
+def answer(reading: Reading, last: Event | None, about: About) -> str:
+    """What a debate has come to, what it was not told, and the line by which the message is recognised."""
+    left_out = [f"*Left out of this debate: {in_line('; '.join(about.left_out))}.*"] if about.left_out else []
+    place = "" if reading.record.outcome else f"#turn-{len(reading.turns)}"
+    signature = f"— [moot {about.debate}]({about.url}{place})"
+    return "\n\n".join([_content(reading, last), *left_out, signature])
+
+
+def _content(reading: Reading, last: Event | None) -> str:
+    match last:
+        case Waiting():
+            return asked(last)
+        case DebateStopped():
+            return stopped(last, reading.format)
+        case _:
+            return concluded(reading)
+
+
+def as_json(reading: Reading, last: Event | None) -> str:
+    """The outcome as it is stored; of a debate that has none yet, how it stands and what it asks."""
+    if reading.record.outcome is not None:
+        return orjson.dumps(reading.record.outcome).decode()
+    asked = {"question": last.question, "actions": last.actions} if isinstance(last, Waiting) else {}
+    return orjson.dumps({"debate": reading.record.id, "status": reading.record.status, **asked}).decode()
+
+
 def asked(event: Waiting) -> str:
     """A debate's question, with the answers it takes."""
     return "\n\n".join([contained(event.question, MAX_HEADING), f"Reply with\n\n{_listed(event.actions)}"])
@@ -313,11 +181,6 @@ def in_short(reading: Reading) -> str | None:
     if outcome is None or isinstance(outcome, UnreadableOutcome):
         return None
     return f"{outcome.headline()}\n{outcome.summary}"
-
-
-def signature(debate_id: str, url: str) -> str:
-    """The line by which a message is recognised when it is sent back."""
-    return f"— [moot {debate_id}]({url})"
 
 
 def _listed(actions: Sequence[Action]) -> str:
