@@ -2,7 +2,8 @@
 
 MootError
 ├── InvalidInput          a topic, setting or name that cannot be used
-├── NotFound              no such debate, format or file
+├── NotFound              no such debate, seat or template
+│   └── Missing           no such format or file
 ├── WrongStatus           the debate's status does not allow this
 ├── Busy                  another process is running the debate
 ├── Fenced                this run was taken over; it may not write any more
@@ -43,6 +44,10 @@ class InvalidInput(MootError):
 
 class NotFound(MootError):
     code = "not_found"
+
+
+class Missing(NotFound):
+    """A command that names it is a fault of usage."""
 
 
 class WrongStatus(MootError):

@@ -71,7 +71,7 @@ def test_the_first_interrupt_stops_after_the_current_turn(server: ModelServer) -
         assert run("stop", debate_id).out == f"{debate_id} stops after the step in progress\n"
         server.go_on()
         ran = finish(process, before)
-    assert ran.code == 0
+    assert ran.code == 4
     assert ran.err == f"\nStopped: a person stopped it. Go on with:\nmoot debate --resume {debate_id}\n"
     assert [turn["position"] for turn in ran.turns] == [0, 1, 2]
     assert ran.events[-1]["type"] == "debate_stopped"
@@ -126,7 +126,7 @@ def test_another_process_can_stop_a_debate(server: ModelServer) -> None:
         server.go_on()
         ran = finish(process, before)
     assert (stop.code, stop.out) == (0, f"{before[0]['debate']} stops after the step in progress\n")
-    assert (ran.code, ran.events[-1]["type"], len(ran.turns)) == (0, "debate_stopped", 2)
+    assert (ran.code, ran.events[-1]["type"], len(ran.turns)) == (4, "debate_stopped", 2)
     again = run("stop", before[0]["debate"])
     assert (again.code, again.out) == (0, f"{before[0]['debate']} is stopped\n")
 
@@ -229,7 +229,7 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
             2,
             "duel has no seat 'jury'; its seats: .*",
         ),
-        (["debate", "x", "--format", "dule"], 1, "no format named 'dule'; known: .*duel.*"),
+        (["debate", "x", "--format", "dule"], 2, "no format named 'dule'; known: .*duel.*"),
         (["debate", "--resume", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["show", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["stop", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),

@@ -339,8 +339,8 @@ def written(name: str, text: str | bytes) -> None:
 @pytest.mark.parametrize(
     ("files", "arguments", "code", "said"),
     [
-        ({}, ["nowhere"], 1, "there is no file or folder nowhere"),
-        ({"notes.txt": "x"}, ["idea"], 1, "the folder idea holds no idea: it needs idea.md or README.md"),
+        ({}, ["nowhere"], 2, "there is no file or folder nowhere"),
+        ({"notes.txt": "x"}, ["idea"], 2, "the folder idea holds no idea: it needs idea.md or README.md"),
         ({"idea.md": " \n"}, ["idea"], 2, "idea/idea.md is empty: describe the idea in it"),
         ({"idea.md": b"Good\nbad \xff"}, ["idea"], 2, "idea/idea.md, line 2: this is no UTF-8 text; save it as UTF-8"),
         (

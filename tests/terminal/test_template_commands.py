@@ -127,7 +127,7 @@ def test_chroma_keeps_the_vectors_if_the_user_wants_it(moot: Moot, cache: Path) 
         (["remove", "six-whys"], 1, "no template.*'six-whys'.*"),
         (["remove", "five-whys"], 2, "the template 'five-whys' comes with moot and cannot be removed; .*"),
         (["remove", "../secrets"], 2, r"\.\./secrets: a template's name has small letters, .*"),
-        (["add", "nowhere.md"], 1, "no file nowhere.md"),
+        (["add", "nowhere.md"], 2, "no file nowhere.md"),
         (["add", "Bad Name.md"], 2, "Bad Name.md: a template's name has small letters, .*, not 'Bad Name'"),
         (["add", "plain.md"], 2, "plain.md must begin with a line ---, then title: and when:, then a line ---"),
         (["add", "untitled.md"], 2, "untitled.md: title: Field required"),

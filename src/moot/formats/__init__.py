@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from moot.core.format import AnyFormat, Choice, Format
-from moot.errors import InvalidInput, NotFound
+from moot.errors import InvalidInput, Missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,4 +68,4 @@ def find(formats: Mapping[str, AnyFormat], name: str) -> AnyFormat:
     try:
         return formats[name]
     except KeyError:
-        raise NotFound(f"no format named {name!r}; known: {', '.join(sorted(formats))}") from None
+        raise Missing(f"no format named {name!r}; known: {', '.join(sorted(formats))}") from None

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from moot import errors
 from moot.core.debate import Usage
-from moot.errors import InvalidInput, ModelError, NotFound, NotRecorded
+from moot.errors import InvalidInput, Missing, ModelError, NotRecorded
 from moot.llm.client import Client, Completion, FinishReason, Request
 
 VERSION = 1
@@ -255,7 +255,7 @@ def _read(path: Path) -> Iterable[RecordedCall]:
     try:
         header, *lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
     except FileNotFoundError:
-        raise NotFound(f"there is no recording {path}: record it first") from None
+        raise Missing(f"there is no recording {path}: record it first") from None
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     _check_header(path, header)

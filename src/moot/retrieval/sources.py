@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moot.errors import InvalidInput, NotFound
+from moot.errors import InvalidInput, Missing
 from moot.trust.quotes import CONTROL, Source
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def read_all(paths: Iterable[Path]) -> tuple[Source, ...]:
 def _bytes(path: Path) -> bytes:
     try:
         if not path.exists():
-            raise NotFound(f"no file {path}")
+            raise Missing(f"no file {path}")
         if not path.is_file():
             raise InvalidInput(f"{path} is no file; name the files you want to be cited")
         with path.open("rb") as file:

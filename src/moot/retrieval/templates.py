@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from moot.errors import InvalidInput, NotFound, faults
+from moot.errors import InvalidInput, Missing, NotFound, faults
 from moot.retrieval.retriever import Document
 from moot.text.files import write_whole
 from moot.text.markdown import split_front_matter
@@ -103,7 +103,7 @@ def _content(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise NotFound(f"no file {path}") from None
+        raise Missing(f"no file {path}") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     if len(data) > MAX_BYTES:

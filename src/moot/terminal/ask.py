@@ -125,7 +125,10 @@ async def _line(prompt: str) -> str:
 
     def read() -> None:
         if not typed.done():
-            typed.set_result(os.read(terminal, 65536))
+            try:
+                typed.set_result(os.read(terminal, 65536))
+            except OSError:  # it was closed
+                typed.set_result(b"")
 
     def interrupt() -> None:
         if not typed.done():

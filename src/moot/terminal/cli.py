@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
+from moot.terminal.screen import discard_stdout, open_missing_streams
 
 if TYPE_CHECKING:
     from moot.core.debate import Action
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 cli = typer.Typer(
     name="moot",
     help="Put a question before language models that argue it out, and get a decision you can check.",
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for a person, 4 stopped, 130 left at once.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -76,10 +80,12 @@ def debate(
         _run(commands.list_debates(as_json))
     tape, how = commands.Tape(record, replay, timing), watch.watching(as_json, output)
     if resume:
-        _run(commands.resume(resume, question, tape, how))
+        _run(commands.resume(resume, question, tape, how), runs_debates=True)
     options = {"perspectives": perspectives, "max_rounds": max_rounds, "stance_a": stance_a, "model": model}
     asked = commands.Asked(question, format, options, model_for or [], set or [], source or [], no_checkpoints)
-    _run(commands.estimate(asked, as_json) if estimate else commands.debate(asked, tape, how))
+    if estimate:
+        _run(commands.estimate(asked, as_json))
+    _run(commands.debate(asked, tape, how), runs_debates=True)
 
 
 @cli.command()
@@ -103,7 +109,7 @@ def fork(
     from moot.terminal import commands, watch
 
     asked = commands.Asked(None, "", {"model": model}, model_for or [], set or [])
-    _run(commands.fork(debate_id, at, asked, watch.watching(as_json, output)))
+    _run(commands.fork(debate_id, at, asked, watch.watching(as_json, output)), runs_debates=True)
 
 
 @cli.command()
@@ -123,7 +129,8 @@ def evaluate(
     from moot.terminal import evaluate as ideas
 
     asked = commands.Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
-    _run(ideas.evaluate(paths, ideas.Evaluating(debate, topics, output, compare, as_json), asked))
+    wanted = ideas.Evaluating(debate, topics, output, compare, as_json)
+    _run(ideas.evaluate(paths, wanted, asked), runs_debates=True)
 
 
 @cli.command()
@@ -149,7 +156,7 @@ def reply(
         "approve": approve,
         "reject": reject,
     }
-    _run(commands.reply(debate_id, given, watch.watching(as_json, output)))
+    _run(commands.reply(debate_id, given, watch.watching(as_json, output)), runs_debates=True)
 
 
 @cli.command()
@@ -223,7 +230,7 @@ def conclude(debate_id: DebateId) -> None:
     """End the rounds after the step in progress, and go on to the verdict."""
     from moot.terminal import commands
 
-    _run(commands.conclude(debate_id))
+    _run(commands.conclude(debate_id), runs_debates=True)
 
 
 template_commands = typer.Typer(help="Reasoning templates: moot's own and yours.", no_args_is_help=True)
@@ -353,21 +360,34 @@ def doctor() -> None:
     _run(checks.doctor())
 
 
-def _run(command: Command) -> NoReturn:
+def _run(command: Command, runs_debates: bool = False) -> NoReturn:
     from moot.terminal.commands import run_command
 
-    raise typer.Exit(run_command(command))
+    raise typer.Exit(run_command(command, runs_debates))
+
+
+def _tell(error: OSError) -> int:
+    if not isinstance(error, BrokenPipeError):
+        where = f" {error.filename}" if error.filename else ""
+        with suppress(OSError):
+            sys.stderr.write(f"moot: cannot read or write{where}: {error.strerror or error}\n")
+    return 1
 
 
 def main() -> None:
     """The `moot` program."""
+    open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
         code = cli(sys.argv[1:] or ["--help"], prog_name="moot", standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         sys.stderr.write(f"moot: {error.format_message().rstrip('.')}; see: moot --help\n")
         code = 2
+    except OSError as error:  # of an output, most likely
+        discard_stdout()
+        code = _tell(error)
     if "xllamacpp" in sys.modules:
         from moot.llm.local import leave
 

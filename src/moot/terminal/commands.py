@@ -20,26 +20,41 @@ from moot.app import App, build
 from moot.core.debate import Action, Record, Status
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
-from moot.errors import InvalidInput, MootError, WrongStatus
+from moot.errors import InvalidInput, Missing, MootError, WrongStatus
 from moot.formats import choices, find, load
 from moot.llm.recording import Recorder, Recording
+from moot.terminal.screen import discard_stdout, screens
 from moot.terminal.tables import STATS_HEADER, debate_row, print_json, print_table, say, stats_row, usage_cells
-from moot.terminal.watch import Exit, Watching, discard_stdout, print_error, say_where, show_debate, watch
+from moot.terminal.watch import Exit, Watching, print_error, say_where, show_debate, watch
 from moot.text.plain import printable
+
+log = logging.getLogger(__name__)
 
 Command: TypeAlias = Coroutine[None, None, Exit | None]
 """Without an exit code it is done."""
 
 
-def run_command(command: Command) -> Exit:
-    """Run a command to its exit code; an error is one line on stderr, and what went wrong inside is in moot.log."""
+def run_command(command: Command, runs_debates: bool = False) -> Exit:
+    """Run a command to its exit code; an error is one line on stderr, and what went wrong inside is in moot.log.
+
+    What runs debates is held up by no screen.
+    """
     _log_to_file()
     gc.set_threshold(10_000, 10, 10)  # debates are much live data: at Python's 700 this took a sixth of the CPU time
+    try:
+        with screens() if runs_debates else nullcontext():
+            return _code_of(command)
+    except OSError:
+        log.exception("cannot read or write")
+        raise
+
+
+def _code_of(command: Command) -> Exit:
     try:
         code = _event_loop()(command) or Exit.DONE
         sys.stdout.flush()
         return code
-    except InvalidInput as error:
+    except (InvalidInput, Missing) as error:
         return print_error(str(error), Exit.USAGE)
     except MootError as error:
         return print_error(str(error), Exit.FAILED)

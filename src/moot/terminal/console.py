@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from rich.cells import cell_len, chop_cells
 from rich.console import Console, RenderableType
@@ -87,14 +88,22 @@ class Bottom:
 
 def _without_echo() -> Callable[[], None]:
     """Keep typed letters, ^C among them, off the screen; the function returned lets them back."""
-    with suppress(ImportError, OSError, ValueError):
+    try:
         import termios
+    except ImportError:
+        return lambda: None
+    gone = (OSError, ValueError, termios.error)
 
+    def set_to(attributes: list[Any]) -> None:
+        with suppress(*gone):  # the terminal was closed meanwhile
+            termios.tcsetattr(terminal, termios.TCSANOW, attributes)  # which waits for no screen
+
+    with suppress(*gone):
         terminal = sys.stdin.fileno()
         if not os.isatty(terminal) or os.tcgetpgrp(terminal) != os.getpgrp():
             return lambda: None
         before = termios.tcgetattr(terminal)
         quiet = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
-        termios.tcsetattr(terminal, termios.TCSADRAIN, quiet)
-        return lambda: termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        set_to(quiet)
+        return lambda: set_to(before)
     return lambda: None

@@ -24,9 +24,10 @@ from moot.formats import find
 from moot.reading.debate import Reading
 from moot.records.documents import Place
 from moot.terminal.commands import Asked
+from moot.terminal.screen import discard_stdout
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
-from moot.terminal.watch import Exit, Watching, discard_stdout, print_error, print_note, watch
+from moot.terminal.watch import Exit, Watching, print_error, print_note, watch
 
 AT_ONCE = 3
 EARLIER = 1000

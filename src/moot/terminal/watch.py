@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -29,6 +28,7 @@ from moot.reading.debate import Reading
 from moot.reading.words import notice_text
 from moot.records.documents import Place
 from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
+from moot.terminal.screen import discard_stdout
 from moot.terminal.tables import (
     INDENT,
     MAX_LINE,
@@ -56,6 +56,7 @@ class Exit(IntEnum):
     FAILED = 1
     USAGE = 2
     WAITING = 3
+    STOPPED = 4
     INTERRUPTED = 130
 
 
@@ -205,6 +206,7 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
             await _follow_up(app, reading, console, how)
         case Status.STOPPED:
             print_note(console, f"Stopped: {reading.format.reason(ending.stop_reason)}. Go on with:\n{again}")
+            return Exit.STOPPED
         case Status.WAITING:
             if asked:
                 print_note(console, _waiting_text(asked, reading.format))
@@ -318,11 +320,7 @@ def _view(reading: Reading, as_json: bool) -> View:
     return LiveView(console, reading.record, reading.format, seconds_before=span_seconds(reading.turns))
 
 
-def discard_stdout() -> None:
-    """Let what is still written to stdout vanish, as its reader has."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def print_error(message: str, code: Exit) -> Exit:
-    sys.stderr.write(f"moot: {printable(' '.join(message.split()))}\n")
+    with suppress(OSError):  # where nobody can be told, the code has to do
+        sys.stderr.write(f"moot: {printable(' '.join(message.split()))}\n")
     return code

@@ -17,7 +17,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from moot.core.debate import JsonObject
 from moot.core.format import FileDebate
-from moot.errors import InvalidInput, NotFound
+from moot.errors import InvalidInput, Missing
 from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
 from moot.text.plain import clean
 
@@ -60,10 +60,10 @@ def _text_file(path: Path) -> Path:
     if path.is_file():
         return path
     if not path.is_dir():
-        raise NotFound(f"there is no file or folder {path}")
+        raise Missing(f"there is no file or folder {path}")
     found = next((path / name for name in NAMES if (path / name).is_file()), None)
     if found is None:
-        raise NotFound(f"the folder {path} holds no idea: it needs {' or '.join(NAMES)}")
+        raise Missing(f"the folder {path} holds no idea: it needs {' or '.join(NAMES)}")
     return found
 
 

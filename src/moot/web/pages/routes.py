@@ -274,7 +274,8 @@ def _shown(pages: Pages, do: Handler) -> Handler:
 
 
 def _status(error: MootError) -> HTTPStatus:
-    return STATUS_OF.get(type(error), HTTPStatus.UNPROCESSABLE_ENTITY)
+    known = (status for kind, status in STATUS_OF.items() if isinstance(error, kind))
+    return next(known, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def _topic_is_wrong(topic: str) -> bool:
