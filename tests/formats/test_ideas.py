@@ -195,6 +195,29 @@ def test_a_text_that_cannot_be_debated_is_refused(folder: Path, content: bytes, 
             "line 3: this is no YAML: expected ',' or ']', but got ':'",
         ),
         ("evaluation.yaml", "a: &a [x]\nb: [*a, *a]", "line 2: write out what *a stands for"),
+        ("challenges.yaml", "[" * 50_000, "line 1: nested too deeply to be read"),
+        ("challenges.yaml", "\n" + "- " * 50_000, "line 2: nested too deeply to be read"),
+        ("challenges.yaml", "- a\n" * 20_000, "line 20000: too long to be read"),
+        ("evaluation.json", f'{{"categories": {{"problem": {"9" * 5000}}}}}', "line 1: a number with too many digits"),
+        ("evaluation.yaml", f"categories:\n  a: {'9' * 5000}", "line 2: a number with too many digits"),
+        ("evaluation.yaml", f"categories:\n  a: 0x{'9' * 20_000}", "line 2: a number with too many digits"),
+        ("evaluation.yaml", f"categories:\n  a: 1{':10' * 20_000}", "line 2: a number with too many digits"),
+        (
+            "evaluation.yaml",
+            "categories:\n" + "".join(f"  _{number}: 4\n" for number in range(1000)),
+            "; ".join(
+                f"line {number + 2}, categories._{number}: '_{number}' cannot name a category: begin with a letter, "
+                "then letters, digits, spaces, hyphens"
+                for number in range(5)
+            )
+            + "; and 995 more",
+        ),
+        (
+            "challenges.yaml",
+            "- \x07",
+            "this is no YAML: unacceptable character #x0007: special characters are not allowed "
+            'in "<unicode string>", position 2',
+        ),
         (
             "evaluation.yaml",
             "!!python/name:os.system x",
@@ -229,19 +252,31 @@ def test_a_fault_in_a_file_is_told_with_its_line_and_field(folder: Path, name: s
     [
         ("evaluation.yaml", "# nothing yet\n", "is empty: fill it, or remove it"),
         ("evaluation.json", "[" * 100_000, "is nested too deeply to be read"),
-        ("challenges.yaml", "[" * 500 + "]" * 500, "is nested too deeply to be read"),
-        ("evaluation.json", f'{{"categories": {{"problem": {"9" * 5000}}}}}', "holds a number with too many digits"),
-        (
-            "challenges.yaml",
-            "- \x07",
-            "is no YAML: unacceptable character #x0007: special characters are not allowed "
-            'in "<unicode string>", position 2',
-        ),
     ],
 )
 def test_a_file_that_is_wrong_as_a_whole_is_named(folder: Path, name: str, text: str, message: str) -> None:
     (folder / name).write_text(text)
     assert told(folder) == f"rain/{name} {message}"
+
+
+@pytest.mark.parametrize("name", ["idea.md", "evaluation.yaml", "challenges.json"])
+def test_a_link_that_leads_out_of_the_folder_is_not_read(folder: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret").write_text("root:x:0:0:root:/root:/bin/bash\n[")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(tmp_path / "secret")
+    assert told(folder) == f"rain/{name} is a link that leads out of its folder; put a copy in its place"
+
+
+def test_a_link_within_the_folder_is_followed(folder: Path) -> None:
+    (folder / "idea.md").rename(folder / "rain.txt")
+    (folder / "idea.md").symlink_to("rain.txt")
+    assert read(folder).topic == "Rain tanks"
+
+
+@pytest.mark.parametrize("text", ["# a{}x", "#{}x", "# a {}#", "# a{}#x", "# {}"])
+def test_a_heading_of_many_spaces_is_read_at_once(folder: Path, text: str) -> None:
+    (folder / "idea.md").write_text(text.format(" " * 39_000))
+    assert read(folder).topic[:1] in "axr"
 
 
 def test_two_files_for_one_thing_are_refused(folder: Path) -> None:

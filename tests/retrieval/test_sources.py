@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 
 from moot.errors import InvalidInput, NotFound
-from moot.retrieval.sources import MAX_FILE, MAX_TEXT, read, read_all
+from moot.retrieval import sources
+from moot.retrieval.sources import MAX_FILE, MAX_PAGES, MAX_TEXT, read, read_all
 from moot.trust.quotes import Source, check
 from pdf_file import made_of, pdf
 
@@ -73,6 +74,10 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: path.write_bytes(pdf("")),
         "has no text, only pictures; run it through text recognition (OCR) first",
     ),
+    "a PDF of far too many pages": (
+        lambda path: path.write_bytes(pdf(*[""] * (MAX_PAGES + 1))),
+        "has over 2,000 pages, or takes over 60 s to read; give the part that matters",
+    ),
     "a PDF's beginning": (
         lambda path: path.write_bytes(WHOLE[:60]),
         "is a damaged PDF (PdfStreamError); save it anew or give its text",
@@ -92,6 +97,13 @@ def test_what_is_no_readable_text_is_refused_with_what_to_do(tmp_path: Path, kin
     with pytest.raises(InvalidInput) as refused:
         read(path)
     assert str(refused.value) == f"{path} {message}"
+
+
+def test_a_pdf_that_takes_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow.pdf").write_bytes(pdf("One.", "Two."))
+    monkeypatch.setattr(sources, "MAX_SECONDS", -1)
+    with pytest.raises(InvalidInput, match="takes over -1 s to read; give the part that matters"):
+        read(tmp_path / "slow.pdf")
 
 
 def test_a_missing_file_is_not_found(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import logging
 import re
+import time
 from collections.abc import Iterable
 from io import BytesIO
 from itertools import count
@@ -24,11 +25,17 @@ MAX_FILE = 20_000_000
 """Bytes."""
 MAX_TEXT = 2_000_000
 """Characters, of all sources of a debate together."""
+MAX_PAGES = 2000
+MAX_SECONDS = 60
 MAX_NAME = 120
 
 BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 NOT_IN_NAMES = re.compile(rf'[<>"{CONTROL}\ud800-\udfff]')
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class _TooLong(Exception):
+    """A PDF that nobody wants to wait for."""
 
 
 def read(path: Path) -> Source:
@@ -88,6 +95,10 @@ def _pdf_text(path: Path, data: bytes) -> str:
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every flaw that it gets over
     try:
         text = _pages(PdfReader(BytesIO(data)).pages)
+    except _TooLong:
+        raise InvalidInput(
+            f"{path} has over {MAX_PAGES:,} pages, or takes over {MAX_SECONDS} s to read; give the part that matters"
+        ) from None
     except (DependencyError, FileNotDecryptedError):
         raise InvalidInput(f"{path} is encrypted; save it without a password") from None
     except Exception as error:  # pypdf raises whatever the damage leads to
@@ -101,7 +112,10 @@ def _pages(pages: Iterable[PageObject]) -> str:
     """The pages' texts until there is more than a debate can take, without what no database stores."""
     texts: list[str] = []
     length = 0
-    for page in pages:
+    began = time.monotonic()
+    for number, page in enumerate(pages, 1):
+        if number > MAX_PAGES or time.monotonic() - began > MAX_SECONDS:
+            raise _TooLong
         texts.append(BINARY.sub("", page.extract_text()).encode("utf-8", "ignore").decode())
         length += len(texts[-1])
         if length > MAX_TEXT:

@@ -17,6 +17,7 @@ from moot.errors import InvalidInput, Missing, NotFound, faults
 from moot.retrieval.retriever import Document
 from moot.text.files import write_whole
 from moot.text.markdown import split_front_matter
+from moot.text.strict_yaml import load
 
 BUILT_IN = Path(__file__).parent / "reasoning_templates"
 MAX_BYTES = 20_000
@@ -115,12 +116,10 @@ def _content(path: Path) -> str:
 
 
 def _front_matter(text: str, path: Path) -> dict[str, Any]:
-    import yaml
-
     try:
-        fields = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}: the lines between --- are not YAML: {' '.join(str(error).split())}") from None
+        fields = load(text).value
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: between the lines of ---, {error}") from None
     if not isinstance(fields, dict):
         raise InvalidInput(f"{path}: the lines between --- must be of the form `title: …` and `when: …`")
     if unknown := sorted(str(name) for name in fields if name not in _FRONT_FIELDS):

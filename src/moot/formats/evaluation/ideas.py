@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from moot.core.debate import JsonObject
 from moot.core.format import FileDebate
 from moot.errors import InvalidInput, Missing
 from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
-from moot.text.plain import clean
+from moot.text.files import contained_in
+from moot.text.plain import clean, shortened
+from moot.text.strict_yaml import line_of, load
 
 NAMES = ("idea.md", "README.md")
 """What an idea's text is called in a folder of its own, the first before the second."""
@@ -28,11 +31,12 @@ REPORT = Path("analysis") / "debate.md"
 MAX_FILE = 1_000_000
 """Bytes."""
 MAX_TITLE = 200
+MAX_FAULTS = 5
 
 EVALUATION: TypeAdapter[Evaluation] = TypeAdapter(Evaluation)
 CHALLENGES: TypeAdapter[list[Challenge]] = TypeAdapter(Challenges)
 TOPICS: TypeAdapter[list[Topic]] = TypeAdapter(Topics)
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 
 
 def read(path: Path, topics: Path | None = None, debate: bool = True) -> FileDebate:
@@ -82,7 +86,7 @@ def _key(name: str, file: Path) -> str:
 
 
 def _idea_text(file: Path) -> str:
-    text = _text(file).strip()
+    text = _text(file, file.parent).strip()
     if not text:
         raise InvalidInput(f"{file} is empty: describe the idea in it")
     if len(text) > MAX_IDEA:
@@ -92,10 +96,13 @@ def _idea_text(file: Path) -> str:
 
 def _title(text: str) -> str:
     heading = _HEADING.search(text)
-    return heading[1][:MAX_TITLE].strip() if heading else ""
+    return heading[1].rstrip().rstrip("#").rstrip()[:MAX_TITLE].strip() if heading else ""
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, within: Path | None = None) -> str:
+    """A file's text. What a link leads to outside `within` is not read, lest an error should show lines of it."""
+    if within and not contained_in(file, within):
+        raise InvalidInput(f"{file} is a link that leads out of its folder; put a copy in its place")
     try:
         with file.open("rb") as opened:
             content = opened.read(MAX_FILE + 1)
@@ -121,14 +128,16 @@ def _beside(folder: Path, name: str, content: TypeAdapter[Any]) -> JsonObject:
     files = [file for suffix in SUFFIXES if (file := folder / f"{name}{suffix}").is_file()]
     if len(files) > 1:
         raise InvalidInput(f"{files[0]} and {files[1].name} lie side by side: keep one of them")
-    return {name: _parsed(files[0], content, name)} if files else {}
+    return {name: _parsed(files[0], content, name, folder)} if files else {}
 
 
-def _parsed(file: Path, content: TypeAdapter[Any], name: str) -> JsonValue:
+def _parsed(file: Path, content: TypeAdapter[Any], name: str, within: Path | None = None) -> JsonValue:
     """A file's content, checked, as a setting; a list may stand under a name of its own."""
-    text = _text(file)
+    text = _text(file, within)
     try:
-        value: Any = clean(_json(file, text) if file.suffix == ".json" else _yaml(file, text))
+        value: Any = clean(_json(text) if file.suffix == ".json" else load(text).value)
+    except InvalidInput as error:
+        raise InvalidInput(f"{file}, {error}") from None
     except RecursionError:
         raise InvalidInput(f"{file} is nested too deeply to be read") from None
     if value is None:
@@ -142,36 +151,24 @@ def _parsed(file: Path, content: TypeAdapter[Any], name: str) -> JsonValue:
     return setting
 
 
-def _json(file: Path, text: str) -> Any:
+def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise InvalidInput(f"{file}, line {error.lineno}: this is no JSON: {error.msg}") from None
+        raise InvalidInput(f"line {error.lineno}: this is no JSON: {error.msg}") from None
     except ValueError:
-        raise InvalidInput(f"{file} holds a number with too many digits") from None
-
-
-def _yaml(file: Path, text: str) -> Any:
-    """The content of a YAML file. Aliases are refused: a few lines of them can grow beyond all memory."""
-    try:
-        for event in yaml.parse(text):
-            if isinstance(event, yaml.AliasEvent):
-                raise InvalidInput(f"{file}, {_line(event)}: write out what *{event.anchor} stands for")
-        return yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InvalidInput(f"{file}, line {line}: this is no YAML: {error.problem}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise InvalidInput(f"{file} is no YAML: {' '.join(str(error).split())}") from None
+        raise InvalidInput("line 1: a number with too many digits") from None
 
 
 def _faults(text: str, error: ValidationError, under: tuple[str, ...]) -> str:
-    """Each fault with its line and field."""
-    try:
-        root = yaml.compose(text.replace("\t", " "), yaml.SafeLoader)  # JSON is YAML too, but for its tabs
-    except (yaml.YAMLError, RecursionError):
-        root = None
-    return "; ".join(_fault(root, (*under, *fault["loc"]), fault["msg"]) for fault in error.errors())
+    """The first faults, each with its line and field."""
+    root = None
+    with suppress(InvalidInput):
+        root = load(text.replace("\t", " ")).root  # JSON is YAML too, but for its tabs
+    found = error.errors(include_input=False, include_url=False)
+    more = [f"and {len(found) - MAX_FAULTS} more"] if len(found) > MAX_FAULTS else []
+    told = (_fault(root, (*under, *fault["loc"]), fault["msg"]) for fault in found[:MAX_FAULTS])
+    return "; ".join([*told, *more])
 
 
 def _fault(root: yaml.Node | None, place: Sequence[int | str], message: str) -> str:
@@ -180,13 +177,9 @@ def _fault(root: yaml.Node | None, place: Sequence[int | str], message: str) -> 
     node = root
     for part in fields:
         node = _inner(node, part) or node
-    where = [_line(node)] if node else []
-    named = [".".join(map(str, fields))] if fields else []
-    return f"{', '.join([*where, *named])}: {message.removeprefix('Value error, ')}"
-
-
-def _line(place: yaml.Node | yaml.Event) -> str:
-    return f"line {place.start_mark.line + 1 if place.start_mark else 1}"
+    where = [line_of(node.start_mark)] if node else []
+    named = [shortened(".".join(map(str, fields)), MAX_TITLE)] if fields else []
+    return f"{', '.join([*where, *named])}: {shortened(message.removeprefix('Value error, '), MAX_TITLE)}"
 
 
 def _inner(node: yaml.Node | None, part: int | str) -> yaml.Node | None:

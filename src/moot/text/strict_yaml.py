@@ -1,0 +1,70 @@
+"""YAML that others wrote, read within bounds: of depth, of size, of numbers, and without aliases."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from moot.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from yaml import Node
+
+MAX_DEPTH = 40
+MAX_NODES = 20_000
+MAX_NUMBER = 40
+"""Characters of a whole number: more digits than that are read in quadratic time, and mean nothing."""
+
+
+class Yaml(NamedTuple):
+    value: Any
+    root: Node | None
+    """Where each part of it stands."""
+
+
+def load(text: str) -> Yaml:
+    """Raises InvalidInput that says what is wrong, and in which line."""
+    import yaml  # slow to import
+
+    try:
+        loader = _bounded()(text)
+        root = loader.get_single_node()
+        return Yaml(None if root is None else loader.construct_document(root), root)
+    except yaml.MarkedYAMLError as error:
+        raise InvalidInput(f"{line_of(error.problem_mark)}: this is no YAML: {error.problem}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise InvalidInput(f"this is no YAML: {' '.join(str(error).split())}") from None
+
+
+def line_of(mark: Any) -> str:
+    return f"line {mark.line + 1 if mark else 1}"
+
+
+@cache
+def _bounded() -> type[Any]:
+    import yaml
+
+    class Bounded(yaml.SafeLoader):
+        depth = nodes = 0
+
+        def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            where = line_of(event.start_mark)
+            if isinstance(event, yaml.AliasEvent):  # a few lines of them can grow beyond all memory
+                raise InvalidInput(f"{where}: write out what *{event.anchor} stands for")
+            self.depth, self.nodes = self.depth + 1, self.nodes + 1
+            if self.depth > MAX_DEPTH:
+                raise InvalidInput(f"{where}: nested too deeply to be read")
+            if self.nodes > MAX_NODES:
+                raise InvalidInput(f"{where}: too long to be read")
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+        def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+            if len(node.value) > MAX_NUMBER:
+                raise InvalidInput(f"{line_of(node.start_mark)}: a number with too many digits")
+            return int(super().construct_yaml_int(node))
+
+    Bounded.add_constructor("tag:yaml.org,2002:int", Bounded.construct_yaml_int)
+    return Bounded
