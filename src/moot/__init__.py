@@ -39,6 +39,7 @@ async def run(format: str, topic: str, settings: Mapping[str, JsonValue] | None 
     """Create a debate, run it in this process and return its outcome; raises the error it failed with."""
     from moot.app import build
     from moot.errors import DebateEnded
+    from moot.formats import of_record
     from moot.settings import load
 
     async with build(load()) as app:
@@ -46,4 +47,4 @@ async def run(format: str, topic: str, settings: Mapping[str, JsonValue] | None 
         ending = await app.run(record.id, lambda event: None)
         if ending.outcome is None:
             raise DebateEnded(f"{record.id} is {ending.status}: {ending.error or ending.stop_reason}")
-        return app.formats[format].outcome.model_validate(ending.outcome)
+        return of_record(app.formats, record).outcome.model_validate(ending.outcome)

@@ -160,7 +160,8 @@ class App:
     async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
         """What such a debate would cost, at most and typically; calls no model."""
         record = await self.drafts.new(format, topic, settings or {})
-        return await asyncio.to_thread(estimate, record, self.formats[format], self.prompts, self.models.prices.cost)
+        rules = known_formats.of_record(self.formats, record)
+        return await asyncio.to_thread(estimate, record, rules, self.prompts, self.models.prices.cost)
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.
@@ -296,7 +297,7 @@ class App:
         said = HumanReply(action, check_words(action, text))
         if record.status is Status.FINISHED:
             raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
-        steps = next_steps(record, turns, known_formats.find(self.formats, record.format))
+        steps = next_steps(record, turns, known_formats.of_record(self.formats, record))
         if question := next((step.question for step in steps if step.question), None):
             if action not in question.actions:
                 raise InvalidInput(f"{debate_id} waits for one of: {', '.join(question.actions)}; not {action!r}")

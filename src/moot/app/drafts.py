@@ -59,7 +59,7 @@ class Drafts:
 
         Without a position it is the last one at which there is something left to play.
         """
-        before, format = origin.record, known_formats.find(self._formats, origin.record.format)
+        before, format = origin.record, known_formats.of_record(self._formats, origin.record)
         checked = self._check_settings(format, _changed(before.settings, changes, format))
         record = Record(
             id=new_id("DEB"),

@@ -12,6 +12,8 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from moot.text.language import Language, language_of
+
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
@@ -58,6 +60,9 @@ class Settings(Limits):
         False,
         title="Let models think first",
         description="let models think before they answer; give them more max_tokens then",
+    )
+    language: str = Field(
+        "", max_length=40, title="Language", description="of speeches and outcome; the question's own when empty"
     )
 
     def model_for(self, seat: Seat) -> str | None:
@@ -338,6 +343,10 @@ class Record:
     tries_from: int = 0
     """Only attempts of later runs count against what may fail."""
     origin: Origin | None = None
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.topic, str(self.settings.get("language") or ""))
 
     @property
     def copied(self) -> int:

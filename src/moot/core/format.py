@@ -115,6 +115,12 @@ class Format(Generic[S, O_co]):
     """The settings under which no person is asked."""
     bare_models: bool = False
     """Whether `model_<group>` may name a model without its provider: it is the usual one's then."""
+    earlier: tuple[Format[Any, Any], ...] = ()
+    """Its versions before this one: debates that began under them go on, and are read, by their rules."""
+
+    def as_of(self, version: int) -> AnyFormat:
+        """The format as a debate of this version knows it; where that is not kept any more, as it is now."""
+        return next((each for each in self.earlier if each.version == version), self)
 
     def seat(self, name: str) -> Seat:
         for seat in (*self.seats, HUMAN):

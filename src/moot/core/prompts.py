@@ -58,7 +58,7 @@ class Prompts:
 
     def __init__(self, overrides: Path | None = None) -> None:
         self._own = OwnPrompts(overrides, data) if overrides else None
-        self._environments: dict[str, jinja2.Environment] = {}
+        self._environments: dict[tuple[str, int], jinja2.Environment] = {}
 
     def messages(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
         now = Part("user", self.instruction(format, debate, step, len(debate.transcript)))
@@ -103,7 +103,8 @@ class Prompts:
         return self._environment(format).get_template(f"{name}.md").render(variables).strip()
 
     def _environment(self, format: AnyFormat) -> jinja2.Environment:
-        if format.name not in self._environments:
+        version = format.name, format.version
+        if version not in self._environments:
             environment = _Environment(
                 loader=jinja2.FileSystemLoader(format.folder),
                 undefined=jinja2.StrictUndefined,
@@ -112,8 +113,8 @@ class Prompts:
                 auto_reload=False,
             )
             environment.filters["data"] = data
-            self._environments[format.name] = environment
-        return self._environments[format.name]
+            self._environments[version] = environment
+        return self._environments[version]
 
 
 def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:

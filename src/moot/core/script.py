@@ -20,6 +20,7 @@ from moot.core.debate import (
     Usage,
     span_seconds,
 )
+from moot.text.language import Language, language_of
 
 S = TypeVar("S", bound=Settings)
 T = TypeVar("T")
@@ -61,6 +62,10 @@ class Debate(Generic[S]):
     _rounds: dict[int | None, list[Turn]] = field(default_factory=dict)
     _of_seat: dict[str, list[Turn]] = field(default_factory=dict)
     _kept: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.topic, self.settings.language)
 
     def ask(
         self,

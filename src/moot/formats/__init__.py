@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from moot.core.debate import Record
+
 GROUP = "moot.formats"
 DEFAULT = "panel"
 """What a debate is that names no format."""
@@ -65,7 +67,16 @@ def by_name(formats: Iterable[AnyFormat]) -> Mapping[str, AnyFormat]:
 
 
 def find(formats: Mapping[str, AnyFormat], name: str) -> AnyFormat:
-    try:
-        return formats[name]
-    except KeyError:
-        raise Missing(f"no format named {name!r}; known: {', '.join(sorted(formats))}") from None
+    """The format of that name, or an earlier version of it: `duel@1`."""
+    plain, at, version = name.partition("@")
+    if plain not in formats:
+        raise Missing(f"no format named {plain!r}; known: {', '.join(sorted(formats))}")
+    versions = {str(each.version): each for each in (formats[plain], *formats[plain].earlier)}
+    if at and version not in versions:
+        raise Missing(f"{plain} has no version {version!r}; known: {', '.join(sorted(versions))}")
+    return versions[version] if at else formats[plain]
+
+
+def of_record(formats: Mapping[str, AnyFormat], record: Record) -> AnyFormat:
+    """The format by whose rules a debate began."""
+    return find(formats, record.format).as_of(record.format_version)

@@ -259,8 +259,8 @@ class _Nodes:
         reading = await self.app.read(debate_id)
         if reading.record.status is Status.FINISHED:
             return Progress(reading, (), "finished")
-        steps = next_steps(reading.record, reading.turns, self.format)
-        return Progress(reading, steps, phase_of(self.format, reading.turns, steps))
+        steps = next_steps(reading.record, reading.turns, reading.format)
+        return Progress(reading, steps, phase_of(reading.format, reading.turns, steps))
 
 
 def _check(debate_id: str, ending: RunResult) -> None:

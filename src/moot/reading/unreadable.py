@@ -46,7 +46,9 @@ def read_outcome(record: Record, format: AnyFormat) -> Outcome | None:
 
 def format_of(formats: Mapping[str, AnyFormat], record: Record) -> AnyFormat:
     """The format to read a debate with: its own, or one that knows no more than what is stored."""
-    return formats.get(record.format) or Format(
+    if record.format in formats:
+        return formats[record.format].as_of(record.format_version)
+    return Format(
         name=record.format,
         version=record.format_version,
         summary="",

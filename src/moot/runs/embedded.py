@@ -15,7 +15,7 @@ from moot.core.debate import Record, Status
 from moot.core.emitter import Sink
 from moot.core.events import Event
 from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.formats import find
+from moot.formats import of_record
 from moot.reading.history import open_question
 from moot.runs.follow import follow
 from moot.runs.in_progress import Runs
@@ -156,7 +156,7 @@ class EmbeddedQueue:
         if stored.record.status is Status.QUEUED:  # the answer came while the debate was about to wait for it
             self._admit(debate_id)
         elif stored.record.status is Status.WAITING:
-            question = open_question(stored, find(self._runner.formats, stored.record.format))
+            question = open_question(stored, of_record(self._runner.formats, stored.record))
             if question and question.timeout_seconds is not None:
                 self._later(debate_id, max(0.0, question.timeout_seconds - waited), partial(self._pause, debate_id))
 

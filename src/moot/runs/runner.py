@@ -17,7 +17,7 @@ from moot.core.events import DebateFailed
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
-from moot.formats import find
+from moot.formats import of_record
 from moot.reading.debate import Reading
 from moot.records.documents import Documents
 from moot.runs.process import is_dead, this_process
@@ -87,7 +87,7 @@ class Runner:
         """Play a debate that is taken, for as long as its lease can be prolonged."""
         record, store = stored.record, RetryingStore(self.store)
         try:
-            format = find(self.formats, record.format)
+            format = of_record(self.formats, record)
         except NotFound as error:
             await self.store.end(record.id, record.run, RunResult(Status.FAILED, "failed", error=str(error)))
             raise

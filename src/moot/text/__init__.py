@@ -1,1 +1,1 @@
-"""Text and files that can do no harm: printable, contained, whole. Knows nothing of debates."""
+"""Text and files that can do no harm: printable, contained, whole, in any language. Knows nothing of debates."""

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from rapidfuzz.fuzz import token_set_ratio
 from rapidfuzz.process import extractOne
 
+from moot.text.language import sentences
 from moot.trust.quotes import words
 
 REPEATS = 0.6
@@ -28,7 +29,6 @@ CONTAINED = 0.8
 AS_LONG = 0.6
 """A sentence much longer than another says more, even if it holds every word of it."""
 
-SENTENCE = re.compile(r"(?<=[.!?])[\"”»')\]*_]*\s+|(?<=[。！？])|\n+")
 QUOTED = re.compile(r'"[^"\n]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»')
 
 Triple: TypeAlias = tuple[str, ...]
@@ -69,7 +69,7 @@ class SpokenBefore:
 
 
 def _sentences(text: str) -> list[str]:
-    return [sentence for part in SENTENCE.split(text) if (sentence := words(part))]
+    return [sentence for part in sentences(text) if (sentence := words(part))]
 
 
 @lru_cache(maxsize=512)

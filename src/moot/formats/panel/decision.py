@@ -17,9 +17,9 @@ from moot.core.script import Debate
 from moot.core.trace import iso
 from moot.formats.panel.answers import Considered, Evaluation, Synthesis
 from moot.formats.panel.assessment import ARGUED, SEATS, Casting, evidence, facts, muted, names, quotes, spoken
+from moot.text.language import sentences
 from moot.text.markdown import contained, front_matter, in_line
 from moot.trust.caveats import about_models
-from moot.trust.novelty import SENTENCE
 
 Confidence = Literal["High", "Medium", "Low"]
 LEVELS: tuple[Confidence, ...] = ("Low", "Medium", "High")
@@ -245,10 +245,6 @@ def _kept_dissent(debate: Debate[Any]) -> str:
 def _round_facts(debate: Debate[Any], round: int) -> RoundFacts:
     found = facts(debate, round)
     return RoundFacts(round=round, novelty=found.novelty, repetition=found.repetition, late=list(found.late))
-
-
-def sentences(text: str) -> list[str]:
-    return [sentence for sentence in SENTENCE.split(text) if sentence.strip()]
 
 
 def first_sentence(text: str) -> str:

@@ -1,0 +1,117 @@
+"""The fixed words around what models write, in the language of the question; and where sentences end.
+
+The English words stand in the code, as the keys of the others: a language is one file, `languages/<code>.toml`, and
+what it does not translate stays English.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "languages"
+_END = re.compile(r"(?<=[.!?؟])[\"”»')\]*_]*\s+|(?<=[。！？])|\n+")
+_WORD = re.compile(r"[^\W\d_]+")
+_MAY_GO_ON = re.compile(r"(?:^|[\s(])(?:(?:\w\.){1,4}|\d{1,2}\.)$")
+"""An initial (“U.S.”, the “z.” of “z. B.”) or a small number (“3. Oktober”): a dot that may end nothing."""
+LONGEST = 24
+"""Characters before a dot that tell whether it ends a sentence."""
+MAX_READ = 2000
+"""Characters of a text from which its language is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """A language whose fixed words moot knows. Call it with an English sentence to get that in the language."""
+
+    code: str
+    name: str
+    common: frozenset[str]
+    """Small words that no other of these languages has: by them it is recognised."""
+    negations: frozenset[str]
+    abbreviations: frozenset[str]
+    """What ends with a dot and ends no sentence, in lower case."""
+    phrases: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, english: str, **values: object) -> str:
+        phrase = self.phrases.get(english, english)
+        return phrase.format(**values) if values else phrase
+
+
+def language_of(text: str, chosen: str = "") -> Language:
+    """The one that was chosen, by code or name, or that the text is written in; English when that has no file."""
+    known = languages()
+    if chosen:
+        named = (each for each in known.values() if chosen.casefold() in (each.code, each.name.casefold()))
+        return next(named, known["en"])
+    return known[_detected(text[:MAX_READ])]
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """By code, English first."""
+    found = {path.stem: _read(path) for path in sorted(FOLDER.glob("*.toml"))}
+    return {"en": found["en"], **found}
+
+
+def _read(path: Path) -> Language:
+    whole = tomllib.loads(path.read_text(encoding="utf-8"))
+    return Language(
+        code=path.stem,
+        name=whole["name"],
+        common=frozenset(whole["common"].split()),
+        negations=frozenset(whole["negations"].split()),
+        abbreviations=frozenset(whole["abbreviations"]),
+        phrases=whole.get("phrases", {}),
+    )
+
+
+@lru_cache(maxsize=256)
+def _detected(text: str) -> str:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    known = languages()
+    return max(known, key=lambda code: sum(word in known[code].common for word in words))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text in any language; a dot within “U.S.”, “e.g.” or “z. B.” ends none."""
+    return list(_joined(text))
+
+
+def _joined(text: str) -> Iterator[str]:
+    start = 0
+    for end in _END.finditer(text):
+        if end[0].isspace() and "\n" not in end[0] and _goes_on(text, end.start(), end.end()):
+            continue
+        if part := text[start : end.end()].strip():
+            yield part
+        start = end.end()
+    if rest := text[start:].strip():
+        yield rest
+
+
+def _goes_on(text: str, dot: int, following: int) -> bool:
+    """Whether a sentence goes on behind the dot it seems to end with."""
+    last = " " + text[max(0, dot - LONGEST) : dot].casefold()
+    if last.endswith(_abbreviations()):
+        return True
+    if not _MAY_GO_ON.search(last):
+        return False
+    word = _WORD.match(text, following)
+    return not (word and word[0][0].isupper() and word[0].casefold() in _common())
+
+
+@cache
+def _abbreviations() -> tuple[str, ...]:
+    """Of all languages, each behind what may stand before it."""
+    known = (short for each in languages().values() for short in each.abbreviations)
+    return tuple(before + short for short in known for before in (" ", "("))
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset().union(*(each.common for each in languages().values()))

@@ -1,0 +1,89 @@
+"""The language of a question is told by its small words, and sentences end where they end."""
+
+import ast
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import moot
+from moot.text.language import language_of, languages, sentences
+
+SOURCES = sorted(Path(moot.__file__).parent.rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("Should we use Redis or PostgreSQL for caching?", "en"),
+        ("Soll die Stadt ihr Freibad schließen?", "de"),
+        ("Redis oder PostgreSQL?", "de"),
+        ("Redis vs PostgreSQL", "en"),
+        ("هل يجب إغلاق المسبح؟", "en"),
+        ("Faut-il fermer la piscine ?", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_a_question_is_told_by_its_small_words(question: str, code: str) -> None:
+    assert language_of(question).code == code
+
+
+@pytest.mark.parametrize("chosen", ["de", "Deutsch", "DEUTSCH"])
+def test_a_chosen_language_counts_more_than_the_question(chosen: str) -> None:
+    assert language_of("Should we?", chosen).code == "de"
+
+
+def test_a_language_without_a_file_has_english_words() -> None:
+    assert language_of("Soll man?", "français").code == "en"
+
+
+def test_what_a_language_does_not_translate_stays_english() -> None:
+    assert languages()["de"]("a sentence that nobody translated, {name}", name="X") == (
+        "a sentence that nobody translated, X"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We are in the U.S. The law says so.", ["We are in the U.S.", "The law says so."]),
+        ("The U.S. Senate, e.g. Smith, voted. Dr. No came.", ["The U.S. Senate, e.g. Smith, voted.", "Dr. No came."]),
+        ("Das ist z. B. gut. Am 3. Oktober kam er.", ["Das ist z. B. gut.", "Am 3. Oktober kam er."]),
+        ("هل هذا صحيح؟ نعم. لا.", ["هل هذا صحيح؟", "نعم.", "لا."]),
+        ("It costs 7.5. We pay. (See p. 4.) Done!", ["It costs 7.5.", "We pay.", "(See p. 4.)", "Done!"]),
+        ("1. First.\n2. Second", ["1. First.", "2. Second"]),
+        ("これは。はい！", ["これは。", "はい！"]),
+        ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        (" \n ", []),
+    ],
+)
+def test_sentences_end_at_the_right_place(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_every_fixed_sentence_of_the_code_is_translated_with_the_same_values() -> None:
+    """A call of a language, `say("…")` or `….language("…")`, with a sentence that a file lacks."""
+    said = {sentence for path in SOURCES for sentence in _sentences_in(path)}
+    for language in languages().values():
+        if language.code != "en":
+            assert said <= set(language.phrases), f"not in {language.code}: {sorted(said - set(language.phrases))}"
+            unused = set(language.phrases) - said
+            assert not unused, f"said nowhere any more: {sorted(unused)}"
+            for english, phrase in language.phrases.items():
+                assert _values(english) == _values(phrase), english
+
+
+def _sentences_in(path: Path) -> set[str]:
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    first = [call.args[0] for call in calls if call.args and _is_language(call.func)]
+    return {arg.value for arg in first if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
+
+
+def _is_language(called: ast.expr) -> bool:
+    return (isinstance(called, ast.Name) and called.id == "say") or (
+        isinstance(called, ast.Attribute) and called.attr == "language"
+    )
+
+
+def _values(sentence: str) -> set[str | None]:
+    return {name for _, name, _, _ in Formatter().parse(sentence)} - {None}
