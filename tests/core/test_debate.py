@@ -40,6 +40,12 @@ def test_a_span_is_the_time_in_which_somebody_spoke(spans: list[tuple[float, flo
     assert span_seconds(turn(*span) for span in spans) == seconds
 
 
+def test_what_runs_took_adds_up_whatever_the_clock_was_set_to_between_them() -> None:
+    first, again = turn(100, 110), replace(turn(104, 111), run=1)
+    assert span_seconds([first, again]) == 17
+    assert replace(first, finished_at=-266_398.0).duration_ms == 0
+
+
 def test_usages_add_up_and_what_was_estimated_stays_so() -> None:
     one, other = (
         Usage(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -95,3 +96,20 @@ async def test_a_debate_that_was_asked_to_stop_stops_after_the_turn_and_keeps_it
     pause.go_on.set()
     assert await running == RunResult(Status.STOPPED, "stopped")
     assert len((await app.load(record.id)).turns) == 1
+
+
+@pytest.mark.parametrize("jump", [7200.0, -266_398.0])
+async def test_a_clock_that_is_set_anew_ends_no_debate_and_makes_no_turn_longer_or_shorter(
+    store: Store, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    pause, right = Pause(), time.time
+    app = app_on(store, pause)
+    record = await app.create("duel", "Cats?", {"max_runtime_seconds": 600})
+    running = asyncio.create_task(app.run(record.id, lambda event: None))
+    await pause.reached.wait()
+    monkeypatch.setattr(time, "time", lambda: right() + jump)
+    pause.go_on.set()
+    assert (await running).stop_reason == "max_rounds"
+    stored = await app.load(record.id)
+    assert len(stored.turns) == 11
+    assert all(0 <= turn.duration_ms < 600_000 for turn in stored.turns)

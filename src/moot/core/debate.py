@@ -126,13 +126,17 @@ class Turn:
 
     @property
     def duration_ms(self) -> int:
-        return round((self.finished_at - self.started_at) * 1000)
+        return max(0, round((self.finished_at - self.started_at) * 1000))
 
 
 def span_seconds(turns: Iterable[Turn]) -> float:
-    """The time in which at least one of these turns was being played."""
-    total = end = 0.0
-    for turn in sorted(turns, key=lambda turn: turn.started_at):
+    """The time in which at least one of these turns was being played.
+
+    Run by run: between two of them somebody may have set the clock.
+    """
+    total, end, run = 0.0, 0.0, -1
+    for turn in sorted(turns, key=lambda turn: (turn.run, turn.started_at)):
+        end, run = (end if turn.run == run else 0.0), turn.run
         total += max(0.0, turn.finished_at - max(end, turn.started_at))
         end = max(end, turn.finished_at)
     return total

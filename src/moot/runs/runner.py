@@ -129,9 +129,10 @@ class Runner:
             log.exception("%s: its document is not written", record.id)
 
     def _clock(self, record: Record) -> Callable[[], float]:
-        """The database's clock, as far as it was read when the run began."""
-        ahead = (record.lease_until or time.time()) - self.settings.lease_seconds - time.time()
-        return lambda: time.time() + ahead
+        """The database's clock, read when the run began; from then on a clock that nobody can set."""
+        began = record.lease_until - self.settings.lease_seconds if record.lease_until else time.time()
+        ahead = began - time.monotonic()
+        return lambda: time.monotonic() + ahead
 
     async def free(self, debate_id: str, run: int, owner: str) -> None:
         """Queue what a dead process was running, without waiting for the end of its lease; what was to stop has."""
