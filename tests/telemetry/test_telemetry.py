@@ -492,3 +492,26 @@ def test_a_worker_logs_lines_of_json_and_no_key_is_in_any(postgres_url: str) -> 
     for text in (out, err, ran.out, ran.err):
         assert key not in text
         assert TOPIC not in text or text in (ran.out, ran.err)
+
+
+DEAD_COLLECTOR = """
+import asyncio, threading
+from opentelemetry.sdk.trace import SpanProcessor
+from moot.telemetry import otel
+
+class Dead(SpanProcessor):
+    def shutdown(self):
+        threading.Event().wait()
+
+otel.CLOSE_SECONDS = 0.01
+asyncio.run(otel.OtelSpans(Dead(), {}).close())
+print("left")
+"""
+
+
+def test_a_collector_that_takes_nothing_keeps_no_process_from_ending(
+    start: Callable[..., subprocess.Popen[str]],
+) -> None:
+    process = start(DEAD_COLLECTOR)
+    assert process.communicate(timeout=PATIENCE)[0] == "left\n"
+    assert process.returncode == 0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
@@ -14,6 +16,11 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from moot.core.engine import HumanNeeded
 from moot.telemetry.spans import Attributes, Span
+
+log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 2.0
+"""What a collector gets when the process ends."""
 
 
 def exporting(environ: Mapping[str, str]) -> OtelSpans:
@@ -25,7 +32,7 @@ class OtelSpans:
     def __init__(self, processor: SpanProcessor, environ: Mapping[str, str]) -> None:
         named = {} if environ.get("OTEL_SERVICE_NAME") else {"service.name": "moot"}
         # A provider of our own: the global one belongs to the program we may be a part of.
-        self._provider = TracerProvider(resource=Resource.create(named))
+        self._provider = TracerProvider(resource=Resource.create(named), shutdown_on_exit=False)
         self._provider.add_span_processor(processor)
         self._tracer = self._provider.get_tracer("moot")
 
@@ -46,4 +53,17 @@ class OtelSpans:
                 raise
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._provider.shutdown)
+        """In a thread that the end of the process does not wait for, as a collector may be dead."""
+        loop, sent = asyncio.get_running_loop(), asyncio.Event()
+
+        def send() -> None:
+            self._provider.shutdown()
+            with suppress(RuntimeError):  # nobody waits any more
+                loop.call_soon_threadsafe(sent.set)
+
+        threading.Thread(target=send, daemon=True).start()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await sent.wait()
+        except TimeoutError:
+            log.warning("the collector of traces takes nothing; what was not sent yet is dropped")

@@ -28,7 +28,7 @@ class Spans(Protocol):
         ...
 
     async def close(self) -> None:
-        """Send what has not been sent; may take seconds."""
+        """Send what has not been sent, for two seconds at most."""
         ...
 
 
