@@ -534,23 +534,30 @@ async def test_what_is_due_for_a_webhook_of_somebody_elses_settings_is_left_alon
     assert deliveries.only == theirs
 
 
-class Flaky(MemoryDeliveries):
+class Noting(MemoryDeliveries):
+    """A database that says when something is noted."""
+
+    def __init__(self, clock: Clock, *kept: Notice) -> None:
+        super().__init__(clock, *kept)
+        self.noted = asyncio.Event()
+
+    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
+        await super().note(notice, delivered, result, again_in)
+        self.noted.set()
+
+
+class Flaky(Noting):
     """A database that is gone when it is first asked."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
         self.gone = asyncio.Event()
-        self.noted = asyncio.Event()
 
     async def due(self, hooks: Sequence[str], limit: int, lease_seconds: float) -> tuple[Notice, ...]:
         if not self.gone.is_set():
             self.gone.set()
             raise StoreError("the database is gone")
         return await super().due(hooks, limit, lease_seconds)
-
-    async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None:
-        await super().note(notice, delivered, result, again_in)
-        self.noted.set()
 
 
 async def test_a_running_courier_outlives_its_database_and_is_woken_by_what_is_due(
@@ -583,6 +590,27 @@ async def test_a_courier_that_is_to_finish_delivers_first_what_is_due() -> None:
         tireless.finish()
         await running
     assert (len(receiver.got), deliveries.only.delivered_at) == (1, AT)
+
+
+async def test_a_receiver_that_does_not_answer_keeps_no_other_waiting() -> None:
+    receiver, clock = Receiver(), Clock()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        slow = Webhook(url=f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        async with receiver.running() as hook, asyncio.timeout(10):
+            deliveries = Noting(clock, *(due_now(slow, replace(RECORD, run=run)) for run in range(2 * AT_ONCE)))
+            tireless = sender(deliveries, clock, slow, hook, poll_seconds=3600)
+            running = asyncio.create_task(tireless.run())
+            for run in range(3):
+                deliveries.noted.clear()
+                deliveries.kept[str(run)] = replace(due_now(hook, replace(RECORD, run=run)), id=str(run))
+                tireless.wake()
+                await deliveries.noted.wait()
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+    assert [got.id for got in receiver.got] == ["0", "1", "2"]
+    left = [notice for notice in deliveries.kept.values() if notice.hook == slow.name]
+    assert [(notice.attempts, notice.next_at) for notice in left] == [(1, AT)] * AT_ONCE + [(0, AT)] * AT_ONCE
 
 
 async def test_a_running_courier_looks_again_by_itself() -> None:

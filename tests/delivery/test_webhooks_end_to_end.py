@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from moot.app import App, build
+from moot.app import App, build, wiring
 from moot.core.debate import Status
 from moot.reading.words import notice_text
 from moot.settings import AppSettings
@@ -28,10 +28,13 @@ class Receiver:
     def __init__(self) -> None:
         self.url = ""
         self.status = 200
+        self.free = asyncio.Event()
+        self.free.set()
         self.got: list[tuple[str, dict[str, Any]]] = []
 
     async def answer(self, request: web.Request) -> web.Response:
         self.got.append((request.headers["webhook-id"], json.loads(await request.read())))
+        await self.free.wait()
         return web.Response(status=self.status)
 
 
@@ -102,6 +105,23 @@ async def test_what_a_killed_process_has_left_is_told_by_the_next(receiver: Rece
     async with build(chosen, {}, {}):
         pass
     assert [payload["data"]["debate"] for _, payload in receiver.got] == [killed.stdout.strip()]
+
+
+async def test_a_slow_receiver_holds_up_no_end_and_is_told_by_the_next_process(
+    receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wiring.DELIVERY_SECONDS == 2
+    monkeypatch.setattr(wiring, "DELIVERY_SECONDS", 0.2)
+    receiver.free.clear()
+    async with asyncio.timeout(14):  # less than a receiver has for its answer
+        async with build(settings(receiver, tmp_path), {}, {"scripted": ScriptedModel(sensible)}) as app:
+            debate_id = await played(app)
+        receiver.free.set()
+        async with build(settings(receiver, tmp_path), {}, {}) as app:
+            pass
+    async with build(settings(receiver, tmp_path), {}, {}) as app:
+        (notice,) = (await app.load(debate_id)).notices
+    assert (notice.attempts, notice.result) == (2, "it answered 200 OK")
 
 
 async def test_a_question_is_told_with_its_words(receiver: Receiver, tmp_path: Path) -> None:

@@ -289,6 +289,20 @@ def test_with_timing_a_replay_takes_as_long_as_the_call_did(tmp_path: Path) -> N
     assert run(replayed()) == [(1.5, "one "), (3.0, "two "), (4.5, "three")]
 
 
+def test_the_pauses_of_a_replay_are_bounded(tmp_path: Path) -> None:
+    path, clock = tmp_path / "calls.jsonl", Clock()
+    pauses = iter([1e9, 5.0, -1e9, *[100.0] * 20])
+    model = ScriptedModel([" ".join(["word"] * 23)], pace=lambda: clock.sleep(next(pauses)))
+
+    async def replayed() -> list[float]:
+        heard: list[float] = []
+        await Recording.load(path, timing=True, now=now).client("acme").complete(REQUEST, lambda _: heard.append(now()))
+        return heard
+
+    asyncio.run(call(Recorder(path, now=clock).wrap("acme", model)))
+    assert run(replayed()) == [60.0, 65.0, 65.0, *(125.0 + 60 * number for number in range(8)), *[600.0] * 12]
+
+
 def test_a_replay_that_is_cancelled_can_be_asked_for_again(tmp_path: Path) -> None:
     path, clock = tmp_path / "calls.jsonl", Clock()
     asyncio.run(call(Recorder(path, now=clock).wrap("acme", ScriptedModel(["Yes"], pace=lambda: clock.sleep(9)))))

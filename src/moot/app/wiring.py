@@ -31,8 +31,10 @@ log = logging.getLogger(__name__)
 
 ISSUE_SECONDS = 30.0
 """How often issues are looked for that nobody has handed over."""
-DELIVERY_SECONDS = 20.0
+DELIVERY_SECONDS = 2.0
 """What webhooks get when a process ends; what is due then still is told by the next one."""
+HAND_OVER_SECONDS = 20.0
+"""What an issue gets that is being handed over then: to begin again might make it twice."""
 
 
 @asynccontextmanager
@@ -60,17 +62,21 @@ async def _delivering(app: App) -> AsyncIterator[None]:
     """Webhooks are told and issues handed over for as long as the app is used, and what is due at its end then."""
     sender = WebhookSender(app.store, app.settings.webhooks, app.environ)
     ending = asyncio.Event()
-    running = [asyncio.create_task(sender.run())] if app.settings.webhooks else []
-    if app.settings.workflow:
-        running.append(asyncio.create_task(_hand_over(app, ending)))
+    telling = asyncio.create_task(sender.run()) if app.settings.webhooks else None
+    handing_over = asyncio.create_task(_hand_over(app, ending)) if app.settings.workflow else None
     try:
         yield
     finally:
         sender.finish()
         ending.set()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(DELIVERY_SECONDS):
-                await asyncio.gather(*running)
+        await asyncio.gather(_ended(telling, DELIVERY_SECONDS), _ended(handing_over, HAND_OVER_SECONDS))
+
+
+async def _ended(task: asyncio.Task[None] | None, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            if task:
+                await task
 
 
 async def _hand_over(app: App, ending: asyncio.Event) -> None:

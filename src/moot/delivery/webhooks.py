@@ -38,6 +38,7 @@ SPREAD = 0.2
 SECONDS = 15.0
 LEASE_SECONDS = 60.0
 AT_ONCE = 10
+"""Notices that one receiver is told at the same time."""
 POLL_SECONDS = 5.0
 
 
@@ -189,12 +190,13 @@ class WebhookSender:
         self._spread = spread
         self._seconds = seconds
         self._poll_seconds = poll_seconds
-        self._woken = asyncio.Event()
+        self._woken = {name: asyncio.Event() for name in self._hooks}
         self._finishing = False
 
     def wake(self) -> None:
         """Something has become due just now."""
-        self._woken.set()
+        for woken in self._woken.values():
+            woken.set()
 
     def finish(self) -> None:
         """Let `run` deliver what is due now, and end."""
@@ -202,36 +204,64 @@ class WebhookSender:
         self.wake()
 
     async def run(self) -> None:
-        """Deliver until told to finish; what a cancelled one was sending is sent again by whoever comes next."""
-        while True:
-            self._woken.clear()
-            last = self._finishing
-            try:
-                await self.deliver()
-            except StoreError as error:
-                log.warning("webhooks wait until the database is back: %s", error)
-            if last:
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._poll_seconds):
-                    await self._woken.wait()
+        """Deliver until told to finish; what a cancelled one was sending is due at once for whoever comes next."""
+        async with opened() as session:
+            await asyncio.gather(*(self._serve(session, name, lambda: self._finishing) for name in self._hooks))
 
     async def deliver(self) -> int:
         """Try everything that is due now, once; how much that was."""
-        tried = 0
         async with opened() as session:
-            while taken := await self._deliveries.due(tuple(self._hooks), AT_ONCE, LEASE_SECONDS):
-                await asyncio.gather(*(self._deliver(session, notice) for notice in taken))
+            return sum(await asyncio.gather(*(self._serve(session, name, lambda: True) for name in self._hooks)))
+
+    async def _serve(self, session: ClientSession, name: str, finishing: Callable[[], bool]) -> int:
+        """Tell one receiver what is due, a few notices at a time; one that is slow keeps no other waiting."""
+        tried, sending, woken = 0, set[asyncio.Task[None]](), self._woken[name]
+
+        def sent(task: asyncio.Task[None]) -> None:
+            sending.discard(task)
+            woken.set()
+
+        try:
+            while True:
+                woken.clear()
+                last = finishing()
+                taken = await self._taken(name, AT_ONCE - len(sending))
+                for notice in taken:
+                    task = asyncio.create_task(self._deliver(session, notice))
+                    task.add_done_callback(sent)
+                    sending.add(task)
                 tried += len(taken)
-        return tried
+                if last and not sending:
+                    return tried
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._poll_seconds):
+                        await woken.wait()
+        finally:
+            for task in sending:
+                task.cancel()
+            await asyncio.gather(*sending, return_exceptions=True)
+
+    async def _taken(self, name: str, limit: int) -> tuple[Notice, ...]:
+        try:
+            return await self._deliveries.due((name,), limit, LEASE_SECONDS) if limit else ()
+        except StoreError as error:
+            log.warning("webhooks wait until the database is back: %s", error)
+            return ()
 
     async def _deliver(self, session: ClientSession, notice: Notice) -> None:
         if notice.attempts > ATTEMPTS:  # whoever made the last one has died of it
             await self._note(notice, Attempt(False, notice.result), None)
             return
-        hook = self._hooks[notice.hook]
-        body = notice.payload.encode()
-        tried = await attempt(session, notice.id, body, hook, self._environ, now=self._now(), seconds=self._seconds)
+        hook, body = self._hooks[notice.hook], notice.payload.encode()
+        try:
+            tried = await attempt(session, notice.id, body, hook, self._environ, now=self._now(), seconds=self._seconds)
+        except asyncio.CancelledError:
+            left = Attempt(False, "it had not answered when the process ended")
+            await asyncio.shield(self._note(notice, left, 0.0))
+            raise
+        except Exception:  # one receiver must not keep the others from being told
+            log.exception("%s: the webhook %s was not told", notice.debate_id, notice.hook)
+            tried = Attempt(False, "it could not be sent; moot's log says why")
         await self._note(notice, tried, next_delay(notice.attempts, tried, self._spread()))
 
     async def _note(self, notice: Notice, tried: Attempt, again_in: float | None) -> None:

@@ -10,7 +10,7 @@ import re
 import time
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -27,6 +27,10 @@ VERSION = 1
 _ERRORS = {
     error.code: error for error in vars(errors).values() if isinstance(error, type) and issubclass(error, ModelError)
 }
+MAX_PAUSE = 60.0
+"""Seconds between two pieces of text that a replay waits at most."""
+MAX_SECONDS = 600.0
+"""Seconds that a replayed call takes at most."""
 _SHOWN = 20  # characters before and after a difference
 
 
@@ -196,10 +200,11 @@ class Recording:
 
     async def _tell(self, call: RecordedCall, on_text: Callable[[str], None]) -> None:
         start = self._now()
-        for milliseconds, text in call.chunks:
-            await self._reach(start + milliseconds / 1000)
+        *spoken, ended = _seconds([*(at for at, _ in call.chunks), call.milliseconds])
+        for at, (_, text) in zip(spoken, call.chunks, strict=True):
+            await self._reach(start + at)
             on_text(text)
-        await self._reach(start + call.milliseconds / 1000)
+        await self._reach(start + ended)
 
     async def _reach(self, moment: float) -> None:
         if self._timing and (seconds := moment - self._now()) > 0:
@@ -227,6 +232,15 @@ class _ReplayedClient:
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         return await self.recording.play(self.provider, request, on_text)
+
+
+def _seconds(milliseconds: Iterable[float]) -> Iterator[float]:
+    """The recorded moments of a call, without pauses that nobody would wait for."""
+    at, before = 0.0, 0.0
+    for moment in milliseconds:
+        at = min(MAX_SECONDS, at + min(max(0.0, (moment - before) / 1000), MAX_PAUSE))
+        before = moment
+        yield at
 
 
 def public_name(provider: str) -> str:
