@@ -68,13 +68,16 @@ async def test_a_fork_names_its_origin_among_the_decisions() -> None:
     async with talking(app) as client:
         started = await use(client, "start_debate", format="panel", topic=TOPIC, settings=NO_CHECKPOINTS, wait=True)
         origin = started["debate"]["id"]
-        fork = await app.fork(origin, 2)
-        await app.run(fork.id, lambda event: None)
+        fork = (await use(client, "fork_debate", debate_id=origin, position=2, settings={"model": "scripted:other"}))[
+            "debate"
+        ]
+        await use(client, "wait_for_debate", debate_id=fork["id"])
         found = await use(client, "search_decisions")
     assert {decision["id"]: decision["origin"] for decision in found["decisions"]} == {
-        fork.id: {"debate": origin, "position": 2},
+        fork["id"]: {"debate": origin, "position": 2},
         origin: None,
     }
+    assert (await app.load(fork["id"])).record.seats["moderator"].model == "scripted:other"
 
 
 async def test_long_topics_and_speeches_are_cut_in_lists_and_reports() -> None:
@@ -101,7 +104,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
         "models: 'http://10.0.0.1/v1#m' is an address; name a model, PROVIDER:MODEL, instead",
     ),
     ("look_at_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
-    ("look_at_debate", {"debate_id": "../secrets"}, "1 validation error for look_at_debateArguments\ndebate_id"),
+    ("look_at_debate", {"debate_id": "../secrets"}, "debate_id: String should match pattern"),
     ("wait_for_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
     ("answer_checkpoint", {"debate_id": "DEB-nothere2", "action": "continue"}, "no debate 'DEB-nothere2'"),
     ("stop_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
@@ -109,7 +112,24 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("conclude_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
     ("list_debates", {"format": "dule"}, "no format named 'dule'; known: "),
     ("list_debates", {"cursor": "?"}, "'?' is no cursor; take next_cursor from the page before"),
-    ("search_decisions", {"limit": 0}, "1 validation error for search_decisionsArguments\nlimit"),
+    ("search_decisions", {"limit": 0}, "limit: Input should be greater than or equal to 1"),
+    ("start_debate", {}, "format: Field required; topic: Field required"),
+    ("start_debate", {"format": "duel", "topic": "x", "settings": "max_rounds=1"}, "settings: Input should be"),
+    ("start_dabate", {}, "no tool named 'start_dabate'; known: start_debate, look_at_debate, "),
+    (
+        "start_debate",
+        {"format": "duel", "topic": "x", "max_rounds": 1},
+        "start_debate takes no 'max_rounds': give it in settings, as in {'settings': {'max_rounds': …}}",
+    ),
+    (
+        "start_debate",
+        {"format": "duel", "question": "x", "max_rounds": 1},
+        "start_debate takes no 'question', 'max_rounds'; it takes format, topic, settings, wait",
+    ),
+    ("look_at_debate", {"id": "DEB-nothere2"}, "look_at_debate takes no 'id'; it takes debate_id"),
+    ("list_formats", {"words": "x"}, "list_formats takes no 'words'; it takes nothing"),
+    ("fork_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
+    ("fork_debate", {"debate_id": "DEB-x", "model": "x:y"}, "fork_debate takes no 'model': give it in settings"),
 ]
 
 
@@ -117,7 +137,7 @@ async def test_a_mistake_is_told_to_the_model_that_made_it() -> None:
     async with talking() as client:
         for tool, arguments, problem in MISTAKES:
             told = await refusal(client, tool, **arguments)
-            assert told.startswith(f"Error executing tool {tool}: {problem}")
+            assert told.startswith(problem)
             assert "Traceback" not in told
         assert (await use(client, "list_debates"))["debates"] == []
 
@@ -130,10 +150,10 @@ async def test_what_is_over_stays_over() -> None:
         tools["answer_checkpoint"] = {"action": "guide", "text": "More!"}
         told = [await refusal(client, tool, debate_id=debate_id, **more) for tool, more in tools.items()]
     assert told == [
-        f"Error executing tool stop_debate: {debate_id} is finished; there is nothing to stop",
-        f"Error executing tool resume_debate: {debate_id} is finished; there is nothing left to run",
-        f"Error executing tool conclude_debate: {debate_id} is finished; there is nothing to conclude",
-        f"Error executing tool answer_checkpoint: {debate_id} is finished; what you say cannot be heard any more",
+        f"{debate_id} is finished; there is nothing to stop",
+        f"{debate_id} is finished; there is nothing left to run",
+        f"{debate_id} is finished; there is nothing to conclude",
+        f"{debate_id} is finished; what you say cannot be heard any more",
     ]
 
 
@@ -144,10 +164,11 @@ class Leaky(MemoryStore):
 
 async def test_what_goes_wrong_inside_stays_inside() -> None:
     async with talking(scripted_app(ScriptedModel(cast()), Leaky())) as client:
-        assert await refusal(client, "look_at_debate", debate_id="DEB-x") == "Error executing tool look_at_debate"
+        inside = "something went wrong inside (RuntimeError); moot.log tells more"
+        assert await refusal(client, "look_at_debate", debate_id="DEB-x") == inside
         with pytest.raises(MCPError) as caught:
             await read(client, "moot://debates/DEB-x/trace")
-    assert caught.value.error.message == "Error creating resource from template moot://debates/DEB-x/trace"
+    assert caught.value.error.message == inside
 
 
 async def test_a_resource_that_is_not_there_says_so() -> None:
@@ -162,8 +183,23 @@ async def test_a_resource_that_is_not_there_says_so() -> None:
         "DEB-x/trace": "no debate 'DEB-x'; moot debate --list shows the latest",
         f"{debate_id}/decision": f"{debate_id} has no outcome, it is waiting; "
         f"read moot://debates/{debate_id}/transcript",
-        f"{debate_id}/gossip": f"Unknown resource: moot://debates/{debate_id}/gossip",
+        f"{debate_id}/gossip": f"no resource 'moot://debates/{debate_id}/gossip'; known: moot://debates, "
+        "moot://debates/{id}/transcript, moot://debates/{id}/decision, moot://debates/{id}/trace",
     }
+
+
+async def test_a_prompt_that_is_not_there_or_lacks_its_topic_says_so() -> None:
+    told = []
+    async with talking() as client:
+        for name, arguments in (("dule", {"topic": "x"}), ("duel", {}), ("duel", {"topic": "x", "rounds": "1"})):
+            with pytest.raises(MCPError) as caught:
+                await client.get_prompt(name, arguments)
+            told.append(caught.value.error.message)
+    assert told == [
+        "no prompt named 'dule'; known: panel, duel, evaluation, critique",
+        "the prompt 'duel' takes exactly topic",
+        "the prompt 'duel' takes exactly topic",
+    ]
 
 
 # What a client finds
@@ -186,11 +222,13 @@ async def test_tools_say_what_they_do_to_the_world() -> None:
         "stop_debate": (False, False, True, True),
         "resume_debate": (False, False, True, True),
         "conclude_debate": (False, True, True, True),
+        "fork_debate": (False, False, False, True),
         "list_debates": (True, None, True, False),
         "search_decisions": (True, None, True, False),
         "list_formats": (True, None, True, False),
     }
     assert all(tool.output_schema and tool.description for tool in tools)
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
 
 
 async def test_formats_of_other_packages_are_told_and_have_prompts_too() -> None:

@@ -17,6 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from moot.app import App, build
 from moot.errors import StoreError
+from moot.integrations.mcp.faults import PlainServer
 from moot.integrations.mcp.reading import add_prompts, add_resources
 from moot.integrations.mcp.tools import add_tools
 from moot.integrations.mcp.views import QUOTES
@@ -71,8 +72,9 @@ async def serve_http(
 
 
 def build_server(app: App) -> MCPServer[None]:
-    server: MCPServer[None] = MCPServer(
+    server = PlainServer(
         "moot",
+        app.formats.values(),
         title="moot",
         description="Debates between language models.",
         instructions=INSTRUCTIONS,

@@ -121,6 +121,23 @@ class Tools:
         await self.app.conclude(debate_id)
         return await report_on(self.app, debate_id)
 
+    async def fork_debate(
+        self,
+        debate_id: DebateId,
+        position: Annotated[
+            int | None, Field(ge=0, le=2**31, description="how many of its turns to begin with; as many as can be")
+        ] = None,
+        settings: Annotated[
+            dict[str, JsonValue] | None, Field(description="what shall be different, such as model or max_rounds")
+        ] = None,
+    ) -> DebateReport:
+        """Begin another debate with the first turns of this one, and go on with other models or settings.
+
+        Comes back at once while it runs in the background; the first debate stays as it is. Costs model calls.
+        """
+        refuse_addresses(settings or {})
+        return await report_on(self.app, (await self.app.fork(debate_id, position, settings, start=True)).id)
+
     async def list_debates(
         self,
         words: Annotated[Words, Field(description="as they stand in the topic")] = "",
@@ -180,6 +197,7 @@ def add_tools(server: MCPServer[Any], app: App) -> None:
         (tools.stop_debate, STEERS, ""),
         (tools.resume_debate, STEERS, ""),
         (tools.conclude_debate, ENDS, ""),
+        (tools.fork_debate, ADDS, ""),
         (tools.list_debates, READS, ""),
         (tools.search_decisions, READS, ""),
         (tools.list_formats, READS, ""),
