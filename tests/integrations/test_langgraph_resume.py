@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from graphs import (
@@ -28,9 +28,12 @@ from graphs import (
     turns,
 )
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError, InvalidUpdateError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
+from typing_extensions import TypedDict
 
+from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, DebateEnded, Refused
@@ -187,6 +190,57 @@ async def test_two_debates_at_once_ask_each_for_itself() -> None:
     answers = {each.id: {"action": "reject", "text": "Not now."} for each in asked}
     done = await compiled.ainvoke(Command(resume=answers), CONFIG)
     assert (len(ids), done["outcome"]["approved"], done["done"]) == (2, False, "Not now.")
+
+
+class Gathered(TypedDict):
+    """A state that keeps the outcomes of all branches."""
+
+    topic: str
+    outcome: Annotated[list[Any], lambda known, new: [*known, new] if new else known]
+
+
+def side_by_side(app: App, state: Any, saver: Any) -> Graph:
+    graph = StateGraph(state)
+    for name in ("one", "two"):
+        graph.add_node(name, debate_graph(app, max_rounds=1).compile())
+        graph.add_edge(START, name)
+        graph.add_edge(name, END)
+    return graph.compile(checkpointer=saver)
+
+
+async def test_debates_in_parallel_branches_are_gathered_by_a_reducer() -> None:
+    app, _ = panel()
+    graph = side_by_side(app, Gathered, InMemorySaver())
+    asked: Any = (await graph.ainvoke(GIVEN, CONFIG))["__interrupt__"]
+    done = await graph.ainvoke(Command(resume={each.id: {"action": "approve"} for each in asked}), CONFIG)
+    assert [outcome["approved"] for outcome in done["outcome"]] == [True, True]
+    assert len(await app.list()) == 2
+
+
+async def test_branches_that_write_one_key_say_so_and_nothing_is_debated_twice() -> None:
+    app, model = panel()
+    saver = InMemorySaver()
+    graph = side_by_side(app, Application, saver)
+    asked: Any = (await graph.ainvoke(GIVEN, CONFIG))["__interrupt__"]
+    answers: Any = Command(resume={each.id: {"action": "approve"} for each in asked})
+    with pytest.raises(InvalidUpdateError, match="At key 'outcome': Can receive only one value per step"):
+        await graph.ainvoke(answers, CONFIG)
+    calls = len(model.requests)
+    done = await side_by_side(app, Gathered, saver).ainvoke(None, CONFIG)
+    assert (len(done["outcome"]), len(await app.list()), len(model.requests)) == (2, 2, calls)
+
+
+@both
+async def test_a_debate_that_a_recursion_limit_ends_goes_on_under_a_higher_one(make: Make) -> None:
+    app, model = panel()
+    graph = make(app, InMemorySaver(), checkpoints=False, max_rounds=4)
+    with pytest.raises(GraphRecursionError, match="Recursion limit of 5 reached without hitting a stop condition"):
+        await graph.ainvoke(GIVEN, {**CONFIG, "recursion_limit": 5})
+    (record,) = await app.list()
+    assert (record.status, record.stop_reason) == (Status.STOPPED, "handed_back")
+    done = await graph.ainvoke(None, {**CONFIG, "recursion_limit": 3 * 4 + 10})
+    assert done["outcome"] == (await app.load(record.id)).record.outcome
+    assert len(model.requests) == len(await turns(app))
 
 
 @pytest.mark.parametrize("saver", [None, True, False])
