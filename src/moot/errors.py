@@ -11,6 +11,7 @@ MootError
 ├── DebateEnded           it ended without an outcome: failed, stopped or waiting
 ├── StoreError            the database cannot be used
 │   ├── StoreAway         it cannot be reached now; what is tried again later may succeed
+│   │   └── StoreBlocked  it answers, but does nothing now: locked, full, read-only
 │   └── SchemaTooNew      the database was made by a newer moot
 └── ModelError            a model call failed; `partial` holds what had arrived
     ├── ModelTimeout      too slow: connecting, first token, between tokens or in all
@@ -76,6 +77,10 @@ class StoreError(MootError):
 
 class StoreAway(StoreError):
     code = "store_away"
+
+
+class StoreBlocked(StoreAway):
+    code = "store_blocked"
 
 
 class SchemaTooNew(StoreError):

@@ -655,23 +655,21 @@ class BrokenStore:
         return write
 
 
-async def test_a_store_that_fails_ends_the_run_and_tells_the_readers() -> None:
+async def test_a_store_that_fails_ends_the_run_and_tells_its_caller_and_the_readers() -> None:
     stage = Stage()
-    assert await stage.run(BrokenStore(StoreError("disk full"))) == RunResult(
-        Status.FAILED, "failed", error="disk full"
-    )
+    with pytest.raises(StoreError, match="disk full"):
+        await stage.run(BrokenStore(StoreError("disk full")))
     assert failure(stage) == ("store_error", "disk full")
     assert len(stage.model.requests) == 1
 
 
-async def test_a_store_that_fails_while_waiting_for_a_person_tells_the_readers() -> None:
+async def test_a_store_that_fails_while_waiting_for_a_person_tells_its_caller_and_the_readers() -> None:
     async def is_a_person(step: Step) -> None:
         raise HumanNeeded
 
     _, stage = speakers_on_stage(is_a_person)
-    assert await stage.run(BrokenStore(StoreError("disk full"))) == RunResult(
-        Status.FAILED, "failed", error="disk full"
-    )
+    with pytest.raises(StoreError, match="disk full"):
+        await stage.run(BrokenStore(StoreError("disk full")))
     assert failure(stage) == ("store_error", "disk full")
 
 

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from cuts import Cuts, cut, named
 from outages import Outage, outage
 from scenes import SCENES, TOPIC, Blow, create, finished, told
 from sweeps import place
@@ -34,6 +35,17 @@ async def test_a_postgres_that_crashes_in_the_middle_of_debates_costs_only_the_t
         seen = await outage(here, cluster, seconds=3)
     assert seen == Outage([200, 503, 200], True, 0, 0, 0, seen.going_again)
     assert seen.going_again < 10
+
+
+async def test_connections_that_are_cut_at_random_cost_no_debate_no_turn_and_no_reader(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    brief = {"MOOT_DATABASE_URL": named(postgres_url), "MOOT_LEASE_SECONDS": "2", "MOOT_HEARTBEAT_SECONDS": "0.5"}
+    async with place(postgres_url, tmp_path, brief) as here:
+        seen = await cut(here, postgres_url, seconds=3, debates=4, word_seconds=0.05)
+    assert seen == Cuts(seen.cuts, seen.health, seen.slowest_health, hanging=0, lost=0, doubled=0, alive=True)
+    assert seen.cuts
+    assert seen.health <= {200, 503}
 
 
 async def test_a_file_locked_by_another_process_makes_a_debate_wait_and_lose_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import pytest
 from at_work import PATIENCE, created, duel_app
 
 from moot.app import App
@@ -14,7 +15,7 @@ from moot.core.debate import Record, Status, Turn
 from moot.core.engine import Control, RunResult
 from moot.core.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
 from moot.errors import StoreError, WrongKey
-from moot.runs.embedded import EmbeddedQueue
+from moot.runs.embedded import RETRY_SECONDS, EmbeddedQueue
 from moot.runs.process import SINCE, this_process
 from moot.runs.queue import Load
 from moot.runs.retries import TAKEN_OVER
@@ -63,9 +64,9 @@ class Working:
 
 
 @asynccontextmanager
-async def working(app: App) -> AsyncIterator[Working]:
+async def working(app: App, retry_seconds: float = RETRY_SECONDS) -> AsyncIterator[Working]:
     heard = Heard()
-    queue = EmbeddedQueue(app.runner, heard.hear, heard.hear_paused)
+    queue = EmbeddedQueue(app.runner, heard.hear, heard.hear_paused, retry_seconds)
     await queue.start()
     yield Working(app, queue, heard)
     await queue.drain(0)
@@ -120,6 +121,50 @@ async def test_what_another_machine_runs_is_taken_over_when_its_lease_ends() -> 
         await here.heard.until(lambda: here.heard.of(DebateFinished))
         assert (await app.load(debate_id)).record.run == 2
         assert await lost_runs(app, debate_id) == [2]
+
+
+@pytest.mark.parametrize("owner", [DEAD, "process 1 on another machine"])
+async def test_what_dies_while_the_queue_works_is_taken_over(owner: str) -> None:
+    store = MemoryStore()
+    app = duel_app(store)
+    (debate_id,) = await created(app, 1)
+    async with working(app, retry_seconds=0.02) as here:
+        await store.take(debate_id, owner, 1000 if owner == DEAD else 0.05)
+        await here.heard.until(lambda: here.heard.of(DebateFinished))
+        assert await lost_runs(app, debate_id) == [2]
+
+
+async def test_what_this_process_runs_beside_the_queue_is_left_to_it() -> None:
+    store = Looked()
+    app = duel_app(store)
+    (debate_id,) = await created(app, 1)
+    async with working(app, retry_seconds=0.01):
+        await store.take(debate_id, this_process(), 1000)
+        await asyncio.wait_for(store.looked_often.wait(), PATIENCE)
+    assert (await app.load(debate_id)).record.run == 1
+
+
+async def test_what_another_process_has_queued_and_left_is_run() -> None:
+    store = MemoryStore()
+    app = duel_app(store)
+    (debate_id,) = await created(app, 1)
+    async with working(app, retry_seconds=0.02) as here:
+        await store.enqueue(debate_id)
+        await here.heard.until(lambda: here.heard.of(DebateFinished))
+
+
+class Looked(MemoryStore):
+    looks = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looked_often = asyncio.Event()
+
+    async def unfinished(self) -> tuple[Unfinished, ...]:
+        self.looks += 1
+        if self.looks > 5:
+            self.looked_often.set()
+        return await super().unfinished()
 
 
 async def test_a_run_of_a_dead_process_with_our_number_is_taken_over_at_once() -> None:

@@ -29,11 +29,12 @@ from moot.core.debate import Failure, HumanReply, Status, Turn
 from moot.core.engine import RunResult
 from moot.core.events import DebateFailed, DebateStopped
 from moot.core.stored import StoredDebate
-from moot.errors import ModelError
+from moot.errors import ModelError, WrongKey
 from moot.runs.process import this_process
 from moot.runs.queue import Load, Queue
 from moot.store import jobs
 from moot.store.database import Job
+from moot.store.postgres import open_postgres
 from moot.store.store import Store
 from moot.testing import ScriptedModel
 from stage import Panelists, sensible
@@ -61,6 +62,12 @@ async def until(session: Any, sql: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while not await session.fetchval(sql):
             await session.execute("NOTIFY moot_ch_pgqueuer")
+
+
+async def until_logged(caplog: pytest.LogCaptureFixture, words: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while words not in caplog.text:  # noqa: ASYNC110 - a log wakes nobody
+            await asyncio.sleep(0.01)
 
 
 ALL_FAILED = "SELECT bool_and(status = 'failed') FROM debates"
@@ -377,6 +384,86 @@ async def test_a_run_that_is_interrupted_before_it_has_begun_is_begun_by_the_nex
 
 
 # Jobs that are too many, too late or early
+
+
+async def test_a_debate_that_has_lost_its_job_gets_one_by_itself(store: Store, session: Any) -> None:
+    app = duel_app(store, heartbeat_seconds=0.05, lease_seconds=0.05)
+    first, second = await queued(app, 2)
+    await store.take(second, ELSEWHERE, 0.05)
+    await session.execute("DELETE FROM moot_pgqueuer")
+    async with working(app):
+        await until(session, ALL_FINISHED)
+        await until(session, NO_JOBS)
+    assert (await record(app, first)).run == 1
+
+
+async def test_a_debate_that_has_a_job_or_is_being_run_gets_no_other(store: Store, session: Any) -> None:
+    app = duel_app(store)
+    waiting, running = await queued(app, 2)
+    await store.take(running, ELSEWHERE, 30)
+    await session.execute("DELETE FROM moot_pgqueuer WHERE dedupe_key LIKE $1", f"run {running} %")
+    assert await jobs.put_missing(session) == []
+    assert [row[0] for row in await session.fetch("SELECT split_part(dedupe_key, ' ', 2) FROM moot_pgqueuer")] == [
+        waiting
+    ]
+
+
+REFUSE = """
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no failures today'; END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON debates FOR EACH ROW WHEN (NEW.status = 'failed') EXECUTE FUNCTION refuse();
+"""
+
+
+async def test_a_failure_that_could_not_be_stored_is_raised_and_its_job_comes_again(
+    store: Store, session: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = ScriptedModel(sensible, faults=dict.fromkeys(range(1, 100), WrongKey("the key is wrong")))
+    app = app_with(model, store, heartbeat_seconds=0.05, lease_seconds=0.3)
+    await session.execute(REFUSE)
+    (debate_id,) = await queued(app)
+    async with working(app):
+        await until_logged(caplog, "no failures today")
+        await session.execute("DROP TRIGGER refuse ON debates")
+        await until(session, ALL_FAILED)
+    assert "its failure could not be stored: the key is wrong" in caplog.text
+    assert (await record(app, debate_id)).run > 1
+
+
+async def test_debates_whose_table_is_locked_for_longer_than_a_lock_is_waited_for_go_on_afterwards(
+    postgres_url: str, session: Any
+) -> None:
+    store = await open_postgres(f"{postgres_url}&lock_timeout=50")
+    gate = Gate()
+    app = duel_app(store, gate, heartbeat_seconds=0.1, lease_seconds=0.5)
+    ids = await queued(app, 3)
+    async with working(app):
+        await gate.reached(3)
+        async with session.transaction():
+            await session.execute("LOCK TABLE debates, turns")
+            await gate.let()
+            await asyncio.sleep(1.0)  # longer than a lease lasts, and a turn waits before it is stored again
+        await until(session, ALL_FINISHED)
+    for debate_id in ids:
+        stored = await app.load(debate_id)
+        assert [turn.position for turn in stored.turns] == [0, 1, 2]
+    await store.close()
+
+
+async def test_whatever_goes_wrong_at_the_worker_itself_does_not_end_it(
+    store: Store, session: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = duel_app(store, heartbeat_seconds=0.05)
+    server = server_of(store)
+    async with working(app):
+        broken, server.fetch = server.fetch, _broken  # type: ignore[method-assign]
+        await until_logged(caplog, "no jobs taken")
+        server.fetch = broken  # type: ignore[method-assign]
+        await queued(app)
+        await until(session, ALL_FINISHED)
+
+
+async def _broken(*arguments: object) -> Any:
+    raise RuntimeError("nobody has thought of this")
 
 
 async def test_a_job_too_many_does_no_harm(store: Store, session: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
@@ -12,10 +13,11 @@ import pytest
 
 from moot.core.debate import Record, Status, Turn
 from moot.core.engine import RunResult
-from moot.errors import StoreError
-from moot.store.postgres import open_postgres
+from moot.errors import StoreAway, StoreBlocked, StoreError
+from moot.store.postgres import clear_errors, open_postgres
 from moot.store.sql import queries, turn_parameters
 from moot.store.store import Store
+from proxy import proxy
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Why?", settings={}, seats={}, created_at=0.0)
 TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
@@ -56,6 +58,106 @@ async def test_a_server_that_cannot_be_reached_is_told_without_the_password(url:
 async def test_a_database_that_does_not_exist_is_named(postgres_url: str) -> None:
     with pytest.raises(StoreError, match='database "no_such" does not exist; check the server'):
         await open_postgres(re.sub(r"moot_test_\d+", "no_such", postgres_url))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        asyncpg.InternalClientError("got result for unknown protocol state 3"),
+        asyncpg.exceptions.ProtocolError("unexpected"),
+        asyncpg.InterfaceError("connection is closed"),
+        asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation"),
+        asyncpg.AdminShutdownError("terminating connection due to administrator command"),
+        asyncpg.CannotConnectNowError("the database system is starting up"),
+        asyncpg.IdleSessionTimeoutError("terminating connection due to idle-session timeout"),
+        asyncpg.TooManyConnectionsError("sorry, too many clients already"),
+        ConnectionResetError(),
+        TimeoutError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_every_error_of_a_connection_that_is_gone_says_that_the_database_is_away(error: Exception) -> None:
+    with pytest.raises(StoreAway) as caught, clear_errors("here"):
+        raise error
+    assert type(caught.value) is StoreAway
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        asyncpg.LockNotAvailableError("canceling statement due to lock timeout"),
+        asyncpg.QueryCanceledError("canceling statement due to statement timeout"),
+        asyncpg.DeadlockDetectedError("deadlock detected"),
+        asyncpg.SerializationError("could not serialize access"),
+        asyncpg.DiskFullError("could not extend file: No space left on device"),
+        asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT in a read-only transaction"),
+        asyncpg.PostgresIOError("could not write"),
+        asyncpg.InvalidCachedStatementError("cached plan must not change result type"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_a_server_does_not_do_now_may_be_tried_again(error: Exception) -> None:
+    with pytest.raises(StoreBlocked), clear_errors("here"):
+        raise error
+
+
+async def test_what_can_never_be_stored_is_no_reason_to_wait_for_the_database(store: Store) -> None:
+    await store.create(NEW)
+    await store.take(NEW.id, "somebody", 30)
+    with pytest.raises(StoreError) as caught:
+        await store.append(NEW.id, replace(TURN, position=2**70))
+    assert not isinstance(caught.value, StoreAway)
+
+
+@pytest.mark.parametrize("setting", ["lock_timeout=50", "statement_timeout=50"])
+async def test_a_statement_that_gets_no_lock_in_time_says_so_and_is_done_afterwards(
+    postgres_url: str, session: asyncpg.Connection[asyncpg.Record], setting: str
+) -> None:
+    store = await open_postgres(f"{postgres_url}&{setting}")
+    await session.execute("BEGIN; LOCK TABLE debates")
+    with pytest.raises(StoreBlocked, match="timeout; check the server"):
+        await store.create(NEW)
+    await session.execute("COMMIT")
+    assert (await store.create(NEW)).id == NEW.id
+    await store.close()
+
+
+async def test_a_database_that_can_only_be_read_is_blocked_until_it_can_be_written_to(
+    postgres_url: str, session: asyncpg.Connection[asyncpg.Record]
+) -> None:
+    store = await open_postgres(postgres_url)
+    name = await session.fetchval("SELECT current_database()")
+    await session.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    await store.database.pool.expire_connections()  # type: ignore[attr-defined]
+    with pytest.raises(StoreBlocked, match="read-only"):
+        await store.create(NEW)
+    await session.execute(f"SET transaction_read_only = off; ALTER DATABASE {name} RESET default_transaction_read_only")
+    assert (await store.create(NEW)).id == NEW.id  # on a new connection, as the old ones still are read-only
+    await store.close()
+
+
+async def test_an_answer_that_vanishes_is_not_waited_for_when_nobody_wants_it_any_more(postgres_url: str) -> None:
+    async with proxy(postgres_url) as between:
+        store = await open_postgres(between.url)
+        between.swallows = True
+        for call in (lambda: store.list(limit=1), lambda: store.create(NEW)):
+            waiting = asyncio.ensure_future(call())
+            await asyncio.wait({waiting}, timeout=0.1)
+            waiting.cancel()
+            async with asyncio.timeout(5):  # and not until the statement, or its cancellation, runs out of time
+                await asyncio.gather(waiting, return_exceptions=True)
+            assert waiting.cancelled()
+        between.swallows = False
+        assert await store.list(limit=1) == ()
+        await store.close()
+
+
+async def test_when_the_first_of_several_servers_is_gone_the_next_is_used(postgres_url: str) -> None:
+    async with proxy(postgres_url) as gone, proxy(postgres_url) as there:
+        await gone.close()
+        store = await open_postgres(there.url.replace("@", f"@127.0.0.1:{gone.port},"))
+        assert (await store.create(NEW)).id == NEW.id
+        await store.close()
 
 
 async def test_a_lost_connection_is_told_and_replaced(

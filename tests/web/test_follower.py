@@ -12,9 +12,11 @@ from theatre import Baton
 
 from moot.app import App, build
 from moot.core.events import Event
+from moot.errors import StoreError
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from moot.web.server import open_hub
+from moot.web.stream import follower
 from moot.web.stream.follower import Mirrors
 from moot.web.stream.hub import Hub
 from stage import sensible
@@ -97,3 +99,21 @@ async def test_who_is_cut_off_for_a_moment_is_still_followed_and_then_nothing_is
     with hub.reading("DEB-1", follow=True):
         await asyncio.sleep(0)
     assert followed == ["DEB-1", "DEB-1"]
+
+
+async def test_whatever_ends_following_a_debate_its_readers_are_told_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "AGAIN_SECONDS", 0.0)
+    tries = iter([RuntimeError("nobody has thought of this"), StoreError("gone"), None])
+    told = asyncio.Event()
+    hub = Hub()
+
+    async def follow(debate_id: str) -> AsyncIterator[Event]:
+        if error := next(tries):
+            raise error
+        told.set()
+        await asyncio.Event().wait()
+        yield  # type: ignore[misc]
+
+    hub.attend = Mirrors(hub, follow, is_all=True, linger_seconds=0).attend  # type: ignore[arg-type]
+    with hub.reading("DEB-1", follow=True):
+        await asyncio.wait_for(told.wait(), SECONDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from live import Gate, Live, serving, simple_app
@@ -356,12 +357,15 @@ async def test_health_tells_how_busy_the_server_is() -> None:
 
 async def test_health_says_503_when_the_database_cannot_be_used() -> None:
     from moot.errors import StoreError
+    from moot.store.sqlite import Memory
 
-    class Broken(MemoryStore):
-        async def list(self, **filters: object) -> tuple[()]:  # type: ignore[override]
+    class Broken(Memory):
+        async def write(self, operation: object) -> Any:
             raise StoreError("the disk is gone; bring it back")
 
-    async with serving(simple_app(Broken())) as live:
+    app = simple_app()
+    async with serving(app) as live:
+        app.store.database = Broken()
         assert (await live.get("/api/health")).problem == (503, "store_error", "the disk is gone; bring it back")
 
 

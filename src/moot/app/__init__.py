@@ -2,6 +2,6 @@
 
 from moot.app.app import App
 from moot.app.drafts import MAX_TOPIC, MAX_WORDS, check_topic
-from moot.app.wiring import build, open_store
+from moot.app.wiring import START_SECONDS, build, open_store
 
-__all__ = ["MAX_TOPIC", "MAX_WORDS", "App", "build", "check_topic", "open_store"]
+__all__ = ["MAX_TOPIC", "MAX_WORDS", "START_SECONDS", "App", "build", "check_topic", "open_store"]

@@ -20,6 +20,7 @@ from moot.llm.client import Client
 from moot.llm.models import Models
 from moot.llm.recording import Recorder, Recording
 from moot.settings import AppSettings
+from moot.store.retrying import until_back
 from moot.store.store import Store
 from moot.telemetry.spans import open_spans
 from moot.telemetry.telemetry import Telemetry
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 
 ISSUE_SECONDS = 30.0
 """How often issues are looked for that nobody has handed over."""
+START_SECONDS = 60.0
+"""So long those who serve and work wait for a database that is away when they start."""
 DELIVERY_SECONDS = 2.0
 """What webhooks get when a process ends; what is due then still is told by the next one."""
 HAND_OVER_SECONDS = 20.0
@@ -44,11 +47,16 @@ async def build(
     clients: Mapping[str, Client] | None = None,
     tape: Recorder | Recording | None = None,
     metrics: Metrics | None = None,
+    patience: float = 0.0,
 ) -> AsyncIterator[App]:
-    """Everything wired together; `clients` are model clients of the caller's own, by provider name."""
+    """Everything wired together; `clients` are model clients of the caller's own, by provider name.
+
+    A database that is away is waited for as many seconds as there is `patience`.
+    """
     telemetry = Telemetry(metrics, open_spans(environ))
     models = Models(environ, settings.providers, clients, settings.prices, tape, telemetry)
-    store = await open_store(settings.database_url, hooks_by_status(settings.webhooks))
+    hooks = hooks_by_status(settings.webhooks)
+    store = await until_back(lambda: open_store(settings.database_url, hooks), patience)
     app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
     try:
         async with _delivering(app):

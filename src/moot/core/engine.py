@@ -120,6 +120,7 @@ async def run_debate(
     `until` may hand the debate back before some steps; `retry_in` says after how many seconds a run that failed is to
     be tried again, if at all; it is told whether the run had stored a turn. `on_stored` gets each turn once readers do.
     `on_outcome` gets the finished debate just before it is stored as such: if the process dies then, it gets it again.
+    Raises Fenced when the run was taken over, StoreError when not even its failure could be stored.
     """
     run = _Run(record, turns, format, store, player_for, sink, now, until, retry_in, on_stored, on_outcome)
     return await run.to_its_end()
@@ -358,9 +359,9 @@ class _Run:
         try:
             return await self._end(ending, event)
         except StoreError:
-            log.exception("%s: its failure could not be stored", self.record.id)
+            log.warning("%s: its failure could not be stored: %s", self.record.id, message)
             self.emitter.end(event)
-            return ending
+            raise
 
     def _ended(self, ending: RunResult) -> Record:
         return replace(

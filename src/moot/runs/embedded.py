@@ -14,7 +14,7 @@ from functools import partial
 from moot.core.debate import Record, Status
 from moot.core.emitter import Sink
 from moot.core.events import Event
-from moot.errors import Fenced, MootError, NotFound, StoreError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.formats import of_record
 from moot.reading.history import open_question
 from moot.runs.follow import follow
@@ -32,7 +32,8 @@ LEASE_MARGIN = 0.1
 
 
 RETRY_SECONDS = 5.0
-"""After so long a debate is looked at again that the database, or another process, has kept from running."""
+"""After so long a debate is looked at again that the database, or another process, has kept from running; and so often
+all of them are looked at, for what other processes have left."""
 
 
 class EmbeddedQueue:
@@ -65,6 +66,7 @@ class EmbeddedQueue:
     async def start(self) -> None:
         for found in await self._runner.store.unfinished():
             await self._look_after(found)
+        self._keep(self._look_around())
 
     async def enqueue(self, debate_id: str) -> Record:
         record = await self._runner.store.enqueue(debate_id)
@@ -97,6 +99,29 @@ class EmbeddedQueue:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
 
+    async def _look_around(self) -> None:
+        """Find what other processes on this file have left, for as long as this one works."""
+        while True:
+            await asyncio.sleep(self._retry_seconds)
+            try:
+                for found in await self._runner.store.unfinished():
+                    if self._is_left(found):
+                        await self._look_after(found)
+            except Exception:  # whatever it is, the next look may find more
+                log.exception("nobody has looked for what other processes have left")
+
+    def _is_left(self, found: Unfinished) -> bool:
+        record = found.record
+        if record.status is Status.WAITING or record.id in self._timers or record.id in self._queued:
+            return False
+        # What this process runs outside of the queue has a lease that lasts.
+        return record.owner != this_process() or (record.lease_until or 0.0) < found.now
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        chore = asyncio.create_task(work)
+        self._chores.add(chore)
+        chore.add_done_callback(self._chores.discard)
+
     def _admit(self, debate_id: str) -> None:
         self._forget_timer(debate_id)
         self._queued.setdefault(debate_id, time.monotonic())
@@ -115,10 +140,11 @@ class EmbeddedQueue:
             ending = await self._runner.run_queued(debate_id, self._live.emit)
             if ending.status is Status.WAITING:
                 await self._wait_for_person(debate_id, 0.0)
-            elif ending.status is Status.FAILED:
-                self._look_later(debate_id)  # its failure may be that nothing could be stored, not even that
         except (WrongStatus, Fenced, NotFound) as error:
             log.info("%s is not run: %s", debate_id, error)
+        except Busy as error:  # another process on this file was faster
+            log.info("%s is run elsewhere: %s", debate_id, error)
+            self._look_later(debate_id)
         except MootError as error:
             log.warning("%s is not run now: %s", debate_id, error)
             self._look_later(debate_id)
@@ -176,9 +202,7 @@ class EmbeddedQueue:
 
     def _do(self, debate_id: str, do: Callable[[], Coroutine[None, None, None]]) -> None:
         del self._timers[debate_id]
-        chore = asyncio.create_task(self._tried(debate_id, do))
-        self._chores.add(chore)
-        chore.add_done_callback(self._chores.discard)
+        self._keep(self._tried(debate_id, do))
 
     async def _tried(self, debate_id: str, do: Callable[[], Coroutine[None, None, None]]) -> None:
         try:

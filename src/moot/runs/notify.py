@@ -14,12 +14,9 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any
 
-import asyncpg
-
 from moot.core.events import PASSING, Event, TurnChunk, TurnStarted, decode, encode
-from moot.errors import StoreError
 from moot.runs.live import Heard, Listeners, Live
-from moot.store.postgres import AWAY, CONNECT_SECONDS, PostgresPool, clear_errors
+from moot.store.postgres import PostgresPool, connect
 
 log = logging.getLogger(__name__)
 
@@ -94,13 +91,12 @@ class Publisher:
 
     async def _notify(self, told: list[Event | str]) -> None:
         try:
-            with clear_errors(self._server.place):
-                await self._server.pool.execute(
-                    "SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message",
-                    EVENTS,
-                    list(messages(iter(told))),
-                )
-        except StoreError as error:
+            await self._server.execute(
+                "SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message",
+                EVENTS,
+                list(messages(iter(told))),
+            )
+        except Exception as error:  # whatever it is, who follows finds it in the store
             log.debug("nobody was told: %s", error)
             self._untold.update(each if isinstance(each, str) else each.debate for each in told)
 
@@ -151,13 +147,13 @@ class Listener:
         """Listen for ever."""
         while True:
             try:
-                connection = await asyncpg.connect(self._server.url, timeout=CONNECT_SECONDS)
+                connection = await connect(self._server.url)
                 try:
                     await self._listen_on(connection)
                 finally:
                     connection.terminate()
-            except (asyncpg.PostgresError, *AWAY) as error:
-                log.info("not listening, trying again: %s", error)
+            except Exception as error:  # whatever it is, the next connection may do
+                log.info("not listening, trying again: %s", error or type(error).__name__)
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _listen_on(self, connection: Any) -> None:

@@ -16,14 +16,14 @@ from moot.core.engine import Player, RetryIn, RunResult, TurnStore, Until, run_d
 from moot.core.events import DebateFailed
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
-from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
 from moot.formats import of_record
 from moot.reading.debate import Reading
 from moot.records.documents import Documents
 from moot.runs.process import is_dead, this_process
 from moot.runs.retries import TAKEN_OVER, Retries, attempts, first_missing
 from moot.settings import AppSettings
-from moot.store.retrying import RetryingStore
+from moot.store.retrying import RetryingStore, until_back
 from moot.store.store import Store
 from moot.telemetry.telemetry import Telemetry
 
@@ -59,7 +59,11 @@ class Runner:
         Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
         """
         while True:
-            ending = await self._play(await self._take(debate_id), sink, until=until)
+            taken = await self._take(debate_id)
+            try:
+                ending = await self._play(taken, sink, until=until)
+            except StoreError as error:  # there is no queue to try it again
+                return RunResult(Status.FAILED, "failed", error=str(error))
             if ending.status is not Status.WAITING or not await self._answered(debate_id):
                 return ending
 
@@ -176,19 +180,30 @@ class Runner:
 
         Every takeover happens here, and is kept as a failure of the run that has died.
         """
-        lease = self.settings.lease_seconds
         before = (await self.store.load(debate_id)).record
         try:
-            taken = await self.store.take(debate_id, this_process(), lease, only_queued=queued)
+            taken = await self._taken(before, queued)
         except Busy:
             if not before.owner or not is_dead(before.owner) or not await self.store.release(debate_id, before.run):
                 raise
-            taken = await self.store.take(debate_id, this_process(), lease, only_queued=queued)
+            taken = await self._taken(before, queued)
         except WrongStatus:
             if queued and before.status is Status.STOPPING:  # and nobody is left who could do it
                 await self.store.release(debate_id, before.run)
             raise
-        return await self._note_loss(taken, before.owner) if before.status is Status.RUNNING else taken
+        if before.status is not Status.RUNNING:
+            return taken
+        return await until_back(lambda: self._note_loss(taken, before.owner))
+
+    async def _taken(self, before: Record, queued: bool) -> StoredDebate:
+        """The debate under its next run; when the answer to that gets lost, it is looked whether it was done."""
+        try:
+            return await self.store.take(before.id, this_process(), self.settings.lease_seconds, only_queued=queued)
+        except StoreAway:
+            stored = await until_back(lambda: self.store.load(before.id))
+            if (stored.record.owner, stored.record.run) != (this_process(), before.run + 1):
+                raise
+            return stored
 
     async def _answered(self, debate_id: str) -> bool:
         """Whether the answer came while the debate was about to wait for it."""

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.models import Job
@@ -30,8 +30,11 @@ from moot.runs.process import is_dead, this_process
 from moot.runs.queue import Backlog, Load
 from moot.runs.runner import Runner
 from moot.store import jobs
-from moot.store.postgres import PostgresPool, clear_errors
+from moot.store.postgres import PostgresPool
 from moot.store.store import Worker
+
+if TYPE_CHECKING:
+    from moot.store.postgres import Pool
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +74,8 @@ class PostgresQueue:
         self._runner = runner
         self._server = server
         self._concurrency = concurrency
-        self._queries = jobs.queries(AsyncpgPoolDriver(server.pool))
+        # PgQueuer asks a pool for nothing but `fetch` and `execute`.
+        self._queries = jobs.queries(AsyncpgPoolDriver(cast("Pool", server)))
         self._tables = self._queries.qbe.qualified
         self._id = QueueManagerId(uuid.uuid4())
         self._teller = Publisher(server)
@@ -90,10 +94,10 @@ class PostgresQueue:
         self._ear.on(self._queries.qbe.settings.channel, lambda _: self._wake())
         self._begin(self._ear.listen())
         if self._concurrency:
-            await self._runner.store.note_worker(self._worker())
+            await self._tried(self._show_alive, "no heartbeat")
             log.info("worker started", extra={"concurrency": self._concurrency})
             await self._tried(self._forget_old_jobs, "old jobs are still in the log")
-            await self._free_the_dead()
+            await self._tried(self._free_the_dead, "nobody was looked after")
             self._begin(self._work())
             self._begin(self._beat())
 
@@ -107,9 +111,8 @@ class PostgresQueue:
         return Load(running, counts.get(Status.QUEUED, 0), len(alive))
 
     async def backlog(self) -> Backlog:
-        with self._server.asked():
-            row = await self._server.pool.fetchrow(BACKLOG.format(self._tables.queue_table))
-        return Backlog(*row) if row else Backlog(0)
+        (row,) = await self._server.fetch(BACKLOG.format(self._tables.queue_table))
+        return Backlog(*row)
 
     async def workers(self) -> tuple[Worker, ...]:
         """Those that are alive, as far as that can be known."""
@@ -178,8 +181,7 @@ class PostgresQueue:
         if free <= 0:
             return False
         stale = timedelta(seconds=self._runner.settings.lease_seconds)
-        with self._server.asked():
-            found = await self._queries.dequeue(free, WORK, self._id, None, stale)
+        found = await self._queries.dequeue(free, WORK, self._id, None, stale)
         for job in found:
             try:
                 await self._do(job)
@@ -258,30 +260,31 @@ class PostgresQueue:
         """
         sql = statement.format(self._tables)
         await self._tried(
-            lambda: self._server.pool.execute(sql, job.id, self._id, *arguments), f"job {job.id} is still there"
+            lambda: self._server.execute(sql, job.id, self._id, *arguments), f"job {job.id} is still there"
         )
 
     async def _lease_left(self, debate_id: str) -> float:
         """After how many seconds a debate is free, should its process have died as the one of its job may have."""
         ask = "SELECT lease_until - moot_now() FROM debates WHERE id = $1"
-        left = await self._tried(lambda: self._server.pool.fetchval(ask, debate_id), "nobody knows its lease")
-        return max(POLL_SECONDS, left or 0.0)
+        rows = await self._tried(lambda: self._server.fetch(ask, debate_id), "nobody knows its lease")
+        return max(POLL_SECONDS, (rows[0][0] or 0.0) if rows else 0.0)
 
     async def _tried(self, do: Callable[[], Awaitable[Any]], otherwise: str) -> Any:
         """What comes of it; when the database is away, nothing: the job stays, and is taken again when it is stale."""
         try:
-            with clear_errors(self._server.place):
-                return await do()
+            return await do()
         except StoreAway as error:  # which is logged once, and not every second
             log.debug("%s: %s", otherwise, error)
         except StoreError as error:
             log.warning("%s: %s", otherwise, error)
+        except Exception:  # whatever it is, the worker goes on
+            log.exception("%s", otherwise)
         return None
 
     # Beside the work
 
     async def _forget_old_jobs(self) -> None:
-        await self._server.pool.execute(FORGET.format(self._tables.queue_table_log))
+        await self._server.execute(FORGET.format(self._tables.queue_table_log))
 
     async def _beat(self) -> None:
         """Show that this worker and its jobs are alive, and let others go first where a run has had its share."""
@@ -289,6 +292,7 @@ class PostgresQueue:
             await asyncio.sleep(self._runner.settings.heartbeat_seconds)
             await self._tried(self._show_alive, "no heartbeat")
             await self._tried(self._free_the_dead, "nobody was looked after")
+            await self._tried(self._put_missing_jobs, "no missing jobs were put back")
             await self._tried(self._share, "nothing shared")
 
     async def _show_alive(self) -> None:
@@ -302,6 +306,12 @@ class PostgresQueue:
             if owner and is_dead(owner):
                 await self._runner.free(debate_id, run, owner)
 
+    async def _put_missing_jobs(self) -> None:
+        """A debate that should go on and has no job would not, for good."""
+        async with self._server.connected() as connection:
+            for debate_id in await jobs.put_missing(connection):
+                log.warning("%s had lost its job and got a new one", debate_id)
+
     async def _share(self) -> None:
         if len(self._runs) < self._concurrency:
             return
@@ -313,5 +323,5 @@ class PostgresQueue:
 
     async def _notify(self, channel: str, message: str) -> None:
         await self._tried(
-            lambda: self._server.pool.execute("SELECT pg_notify($1, $2)", channel, message), "nobody was asked"
+            lambda: self._server.execute("SELECT pg_notify($1, $2)", channel, message), "nobody was asked"
         )

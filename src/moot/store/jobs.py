@@ -22,6 +22,16 @@ INSTALLED = """
     CREATE TABLE IF NOT EXISTS moot_queue (version TEXT NOT NULL);
     INSERT INTO moot_queue SELECT '' WHERE NOT EXISTS (SELECT FROM moot_queue);
 """
+MISSING = """
+    SELECT * FROM debates
+    WHERE deleted_at IS NULL AND status IN ('queued', 'running', 'stopping')
+        AND (lease_until IS NULL OR lease_until < moot_now())
+        AND NOT EXISTS (
+            SELECT FROM {} AS job
+            WHERE job.entrypoint = 'run'
+                AND substring(job.payload FROM 1 FOR octet_length(debates.id)) = convert_to(debates.id, 'UTF8')
+        )
+"""
 LEFT = "SELECT * FROM debates WHERE deleted_at IS NULL AND status IN ('queued', 'running', 'stopping')"
 """What a moot without this queue was running, or was about to run."""
 
@@ -58,6 +68,15 @@ async def put(connection: Any, job: Job) -> None:
         job.key,
         on_conflict="update_priority",
     )
+
+
+async def put_missing(connection: Any) -> list[str]:
+    """Give every debate a job that should have one and has none, whatever became of it; their ids."""
+    table = _builders()[0].qualified.queue_table
+    rows = await connection.fetch(MISSING.format(table))
+    for row in rows:
+        await put(connection, run_of(row))
+    return [row["id"] for row in rows]
 
 
 async def install(connection: Any) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
 import orjson
 
 from moot.core.debate import Status
-from moot.errors import StoreAway, StoreError
+from moot.errors import MootError, StoreAway, StoreBlocked, StoreError
 from moot.store import jobs
 from moot.store.database import PARTS, Job, Operation, Request, Row, Statement, Whole
 from moot.store.sql import migrations, queries
@@ -32,24 +33,39 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS = 10
 CONNECT_SECONDS = 10
-STATEMENT_SECONDS = 60
+STATEMENT_SECONDS = 20
+"""After so long an answer is taken for lost; a lease lasts longer."""
+MIGRATION_SECONDS = 600
 MIGRATING = 0x6D6F6F74
 """The key of the advisory lock under which one process migrates while others wait."""
 SCHEMA_TABLE = """
     CREATE TABLE IF NOT EXISTS moot_schema (version INTEGER NOT NULL);
     INSERT INTO moot_schema SELECT 0 WHERE NOT EXISTS (SELECT FROM moot_schema);
 """
-AWAY = (
+GONE = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.IdleSessionTimeoutError,
     asyncpg.TooManyConnectionsError,
 )
-"""What may be over in a moment."""
+"""There is no connection, or not any more; another may be had in a moment."""
+BLOCKED = (
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.PostgresSystemError,
+    asyncpg.InvalidCachedStatementError,
+)
+"""The server answers, and may do in a moment what it does not do now: it is locked, full, read-only."""
 
 
 async def open_postgres(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:
@@ -91,24 +107,80 @@ class PostgresPool:
             log.warning("database back after %.1f s", away)
 
     async def close(self) -> None:
-        """Finish what was begun, then disconnect."""
-        await self.pool.close()
+        """Finish what was begun, then disconnect; what is not answered is not waited for for long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self.pool.close()
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Connection]:
+        """A connection; what goes wrong with it becomes moot's own error."""
+        with self.asked():
+            async with self.pool.acquire() as connection:
+                try:
+                    yield connection
+                except (TimeoutError, asyncio.CancelledError):
+                    _drop(connection)
+                    raise
+                except asyncpg.ReadOnlySQLTransactionError:
+                    await self.pool.expire_connections()  # another server may have become the one to write to
+                    raise
+                except Exception as error:
+                    if isinstance(error, MootError) or not _is_gone(connection):
+                        raise
+                    raise ConnectionError(f"the connection was lost: {error!r}") from error
+
+    async def fetch(self, sql: str, *arguments: object) -> list[asyncpg.Record]:
+        async with self.connected() as connection:
+            return await connection.fetch(sql, *arguments)
+
+    async def execute(self, sql: str, *arguments: object) -> str:
+        async with self.connected() as connection:
+            return await connection.execute(sql, *arguments)
 
     async def write(self, operation: Operation[T]) -> T:
         first = next(operation)
-        with self.asked():
-            async with self.pool.acquire() as connection:
-                if isinstance(first, Statement) and first.alone:
-                    return await _run(connection, operation, first)
-                async with connection.transaction():
-                    return await _run(connection, operation, first)
+        async with self.connected() as connection:
+            if isinstance(first, Statement) and first.alone:
+                return await _run(connection, operation, first)
+            async with _transaction(connection):
+                return await _run(connection, operation, first)
 
     async def read(self, operation: Operation[T]) -> T:
         """Each read is one statement, and so sees one moment without a transaction."""
         first = next(operation)
-        with self.asked():
-            async with self.pool.acquire() as connection:
-                return await _run(connection, operation, first)
+        async with self.connected() as connection:
+            return await _run(connection, operation, first)
+
+
+@asynccontextmanager
+async def _transaction(connection: Connection) -> AsyncIterator[None]:
+    """asyncpg's own would wait for the answer to its ROLLBACK where there was none to the statement before."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        yield
+    except (TimeoutError, asyncio.CancelledError):
+        _drop(connection)
+        raise
+    except BaseException:
+        if not _is_gone(connection):
+            await transaction.rollback()
+        raise
+    await transaction.commit()
+
+
+def _is_gone(connection: Connection) -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:  # the pool has taken it back already
+        return True
+
+
+def _drop(connection: Connection) -> None:
+    """Use a connection no more: nobody waits until its last statement is answered, or cancelled."""
+    with suppress(asyncpg.InterfaceError):
+        connection.terminate()
 
 
 async def _run(connection: Connection, operation: Operation[T], request: Request) -> T:
@@ -147,6 +219,7 @@ async def _connect(url: str) -> Pool:
     try:
         pool = await asyncpg.create_pool(
             url,
+            **_which(url),
             min_size=0,  # else the pool itself keeps trying to connect, and logs that it cannot
             max_size=CONNECTIONS,
             timeout=CONNECT_SECONDS,
@@ -162,6 +235,17 @@ async def _connect(url: str) -> Pool:
         ) from None
 
 
+async def connect(url: str) -> asyncpg.Connection[asyncpg.Record]:
+    """A connection of one's own."""
+    return await asyncpg.connect(url, **_which(url), timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS)
+
+
+def _which(url: str) -> dict[str, Any]:
+    """Of several servers that an address names, the one that can be written to, if it does not say otherwise."""
+    several = "," in urlsplit(url).netloc or "," in urlsplit(url).query
+    return {"target_session_attrs": "read-write"} if several and "target_session_attrs" not in url else {}
+
+
 async def _keep(connection: object) -> None:
     """Reset nothing between two uses of a connection: we leave nothing behind, and it is a round trip each time."""
 
@@ -169,10 +253,10 @@ async def _keep(connection: object) -> None:
 async def _migrate(connection: Connection) -> None:
     for migration in migrations("postgres", await _version(connection)):
         async with connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATING)
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATING, timeout=MIGRATION_SECONDS)
             await connection.execute(SCHEMA_TABLE)
             if await _version(connection) < migration.version:  # else another process was faster
-                await connection.execute(migration.sql)
+                await connection.execute(migration.sql, timeout=MIGRATION_SECONDS)
                 await connection.execute("UPDATE moot_schema SET version = $1", migration.version)
     await jobs.install(connection)
 
@@ -196,7 +280,13 @@ def _place(url: str) -> str:
 def clear_errors(place: str) -> Iterator[None]:
     try:
         yield
-    except (asyncpg.PostgresError, *AWAY) as error:
-        kind = StoreAway if isinstance(error, AWAY) else StoreError
+    except (asyncpg.PostgresError, *GONE) as error:
         reason = str(error) or type(error).__name__
-        raise kind(f"Postgres at {place} cannot be used: {reason}; check the server, then try again") from error
+        told = f"Postgres at {place} cannot be used: {reason}; check the server, then try again"
+        raise _kind(error)(told) from error
+
+
+def _kind(error: Exception) -> type[StoreError]:
+    if isinstance(error, ValueError):  # a parameter that cannot be stored will never be
+        return StoreError
+    return StoreAway if isinstance(error, GONE) else StoreBlocked if isinstance(error, BLOCKED) else StoreError

@@ -262,6 +262,10 @@ SELECT status, count(*) AS count FROM debates WHERE deleted_at IS NULL GROUP BY 
 -- name: list_running
 SELECT id, run, owner FROM debates WHERE deleted_at IS NULL AND status IN ('running', 'stopping');
 
+-- name: is_read_only
+-- Asked as a write: an SQLite file that cannot be written to has refused by now.
+SELECT /*postgres current_setting('transaction_read_only') = 'on' */ /*sqlite FALSE */ AS is_read_only;
+
 -- name: insert_delivery
 -- In the transaction that ends the run; the same again is no change.
 INSERT INTO deliveries (id, debate_id, run, event, hook, payload, next_at)

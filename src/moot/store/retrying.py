@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from moot.core.debate import Failure, HumanReply, Turn
 from moot.core.engine import Control, RunResult, TurnStore
-from moot.errors import StoreAway
+from moot.errors import StoreAway, StoreBlocked
 
 log = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 1.0
+SAY_SECONDS = 30.0
+"""So often it is logged that a run waits."""
+BLOCKED_SECONDS = 600.0
+"""After so long a run gives up on a database that is locked, full or read-only; its job comes again."""
 
 T = TypeVar("T")
 
@@ -37,13 +43,18 @@ class RetryingStore:
         await until_back(lambda: self._store.end(debate_id, run, ending))
 
 
-async def until_back(call: Callable[[], Awaitable[T]]) -> T:
-    said = False
+async def until_back(call: Callable[[], Awaitable[T]], patience: float = math.inf) -> T:
+    """What comes of it, as soon as the database is there; one that is there but blocked is not waited for for ever."""
+    began = time.monotonic()
+    said_at = -SAY_SECONDS
     while True:
         try:
             return await call()
         except StoreAway as error:
-            if not said:
-                log.warning("waiting for the database: %s", error)
-                said = True
+            waited = time.monotonic() - began
+            if waited >= (min(patience, BLOCKED_SECONDS) if isinstance(error, StoreBlocked) else patience):
+                raise
+            if waited - said_at >= SAY_SECONDS:
+                log.warning("waiting for the database, for %.0f s now: %s", waited, error)
+                said_at = waited
             await asyncio.sleep(AGAIN_SECONDS)

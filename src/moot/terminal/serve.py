@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from moot import settings
-from moot.app import App, build
+from moot.app import START_SECONDS, App, build
 from moot.errors import InvalidInput
 from moot.runs.process import this_process
 from moot.terminal.tables import say
@@ -39,7 +39,7 @@ async def worker(concurrency: int | None, metrics_port: int | None) -> None:
     chosen = settings.load()
     _log_as_wanted(chosen)
     port = chosen.metrics_port if metrics_port is None else metrics_port
-    async with build(chosen, metrics=_metrics(port)) as app:
+    async with build(chosen, metrics=_metrics(port), patience=START_SECONDS) as app:
         if not app.is_shared:
             raise InvalidInput(
                 "workers share a Postgres: set MOOT_DATABASE_URL=postgresql://…; with SQLite, moot serve runs debates"

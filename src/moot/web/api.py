@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from moot.app import App
+from moot.app.health import health as find_health
 from moot.core.debate import Record, Status
 from moot.core.stored import StoredDebate
 from moot.formats import choices
@@ -260,9 +261,10 @@ async def estimate(body: schemas.NewDebate, server: Serving) -> schemas.Estimate
 
 @routes.get("/health")
 async def health(server: Serving) -> schemas.Health:
-    """Whether the server can work: 503 when its database cannot be used; `no workers` when nobody works its queue."""
-    await server.app.list(limit=1)
-    running, queued, workers = await server.app.load_of_queue()
+    """Whether the server can work: 503 when its database cannot be used, or only be read, and that within 3 seconds;
+    `no workers` when nobody works its queue.
+    """
+    running, queued, workers = await find_health(server.app)
     status = "no workers" if queued and not workers else "ok"
     return schemas.Health(status=status, version=version("moot"), running=running, queued=queued, workers=workers)
 

@@ -19,7 +19,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from moot import errors
-from moot.app import App, build
+from moot.app import START_SECONDS, App, build
 from moot.llm.client import Client
 from moot.runs.choice import open_queue
 from moot.runs.embedded import EmbeddedQueue
@@ -115,7 +115,7 @@ async def serve(
     """
     _log_plainly()
     with opened(settings, host or settings.host, settings.port if port is None else port) as (listener, who, address):
-        async with build(settings, clients=clients, metrics=Metrics()) as app:
+        async with build(settings, clients=clients, metrics=Metrics(), patience=START_SECONDS) as app:
             hub = Hub()
             open_hub(app, hub, settings.max_running if works else 0)
             server = Uvicorn(build_app(app, hub, who), hub.close)

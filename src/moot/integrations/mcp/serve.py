@@ -15,7 +15,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.transport_security import TransportSecuritySettings
 
-from moot.app import App, build
+from moot.app import START_SECONDS, App, build
+from moot.app.health import health as find_health
 from moot.errors import StoreError
 from moot.integrations.mcp.faults import PlainServer
 from moot.integrations.mcp.reading import add_prompts, add_resources
@@ -65,7 +66,7 @@ async def serve_http(
     `ready` is told the address.
     """
     with opened(settings, host or settings.host, settings.port if port is None else port) as (listener, who, address):
-        async with build(settings, clients=clients) as app, app.working():
+        async with build(settings, clients=clients, patience=START_SECONDS) as app, app.working():
             server = Uvicorn(build_web(app, who), lambda: None)
             server.ready = lambda: ready(f"{address}/mcp")
             await server.serve([listener])
@@ -104,7 +105,7 @@ def build_web(app: App, who: Access) -> FastAPI:
     @web.get("/health")
     async def health() -> JSONResponse:
         try:
-            await app.list(limit=1)
+            await find_health(app)
         except StoreError as error:
             return JSONResponse({"status": str(error)}, 503)
         return JSONResponse({"status": "ok", "version": version("moot")})

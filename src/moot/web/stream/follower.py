@@ -7,11 +7,12 @@ import logging
 from collections.abc import AsyncGenerator, Callable
 
 from moot.core.events import Event
-from moot.errors import MootError
+from moot.errors import NotFound
 from moot.web.stream.hub import Hub
 
 log = logging.getLogger(__name__)
 
+AGAIN_SECONDS = 1.0
 LINGER_SECONDS = 30.0
 """So long a debate is still followed when nobody reads it; who was only cut off then misses nothing."""
 
@@ -45,11 +46,17 @@ class Mirrors:
             task.add_done_callback(lambda _: self._forget(debate_id))
 
     async def _follow(self, debate_id: str) -> None:
-        try:
-            async for event in self._followed(debate_id):
-                self._hub.emit(event)
-        except MootError as error:
-            log.info("%s is not followed any more: %s", debate_id, error)
+        while True:
+            try:
+                async for event in self._followed(debate_id):
+                    self._hub.emit(event)
+                return
+            except NotFound as error:
+                log.info("%s is not followed any more: %s", debate_id, error)
+                return
+            except Exception as error:  # whatever it is, who reads must not wait for good
+                log.warning("%s is followed again in a moment: %r", debate_id, error)
+                await asyncio.sleep(AGAIN_SECONDS)
 
     def _leave(self, debate_id: str) -> None:
         self._leaving.pop(debate_id, None)
