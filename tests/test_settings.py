@@ -40,6 +40,9 @@ def test_nested_settings_can_come_from_the_environment(monkeypatch: pytest.Monke
     assert loaded.providers["mine"].base_url == "http://mine/v1"
 
 
+LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(9))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -47,9 +50,14 @@ def test_nested_settings_can_come_from_the_environment(monkeypatch: pytest.Monke
         ("lease_seconds: soon\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         ("lease_seconds: -1\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         ("providers: {mine: {url: http://x}}\n", "settings (MOOT_* or moot.yaml): providers.mine.url: "),
-        ("model: [unclosed\n", "moot.yaml is not valid YAML: "),
+        ("model: [unclosed\n", "moot.yaml: line 2: this is no YAML: "),
         ("just words\n", "moot.yaml holds no settings: write lines of the form `name: value`"),
         ("- a\n- list\n", "moot.yaml holds no settings: write lines of the form `name: value`"),
+        (LAUGHS, "moot.yaml: line 2: write out what *a0 stands for"),
+        ("formats: &a {duel: *a}\n", "moot.yaml: line 1: write out what *a stands for"),
+        ("formats: " + "[" * 50_000, "moot.yaml: line 1: nested too deeply to be read"),
+        ("model: x\n" * 10_000, "moot.yaml is over 64 kB"),
+        ("port: " + "9" * 5_000, "moot.yaml: line 1: a number with too many digits"),
     ],
 )
 def test_a_broken_file_is_said_in_one_line(text: str, said: str) -> None:

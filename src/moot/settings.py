@@ -1,13 +1,20 @@
-"""Typed configuration: the environment's MOOT_*, then moot.yaml (here, then the user's), then defaults."""
+"""Typed configuration: the environment's MOOT_*, then moot.yaml (here, then the user's), then defaults.
+
+A moot.yaml in the working directory may be a stranger's: what could run, send, read or write beyond a debate counts
+there only once the user has allowed that file.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 import re
 import shlex
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -25,15 +32,19 @@ from pydantic import (
 )
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    YamlConfigSettingsSource,
 )
 
 from moot.core.notices import EVENTS, HookEvent
 from moot.errors import InvalidInput, faults
+from moot.text import strict_yaml
+from moot.text.allowed import AllowedFiles
+
+log = logging.getLogger(__name__)
 
 
 def _address(url: str) -> str:
@@ -113,6 +124,9 @@ class WorkflowSettings(BaseModel):
 
 
 FILE = "moot.yaml"
+MAX_FILE = 64_000
+NAMED_FILE = "MOOT_CONFIG"
+"""The variable that names another file than the working directory's; who names it means it."""
 
 
 class ProviderSettings(BaseModel):
@@ -202,28 +216,113 @@ class AppSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        files = [YamlConfigSettingsSource(settings_cls, path) for path in config_files()]
+        files = (InitSettingsSource(settings_cls, dict(file.counting)) for file in config_files())
         return (init_settings, env_settings, *files)
 
 
 def load(**overrides: object) -> AppSettings:
     """Raises InvalidInput that names the setting, the value and where it came from as far as that is known."""
     try:
-        return AppSettings(**overrides)  # type: ignore[arg-type]
+        loaded = AppSettings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error)}") from None
     except SettingsError as error:
         raise InvalidInput(f"settings (MOOT_*): {error}") from None
-    except ValueError:
-        raise InvalidInput(f"{FILE} holds no settings: write lines of the form `name: value`") from None
-    except Exception as error:
-        if type(error).__module__.startswith("yaml"):  # which is slow to import, and only read with a file
-            raise InvalidInput(f"{FILE} is not valid YAML: {' '.join(str(error).split())}") from None
-        raise
+    for file in config_files():
+        if file.ignored:
+            log.warning(file.warning)
+    return loaded
 
 
-def config_files() -> list[Path]:
-    return [path for path in (Path(FILE), config_folder() / FILE) if path.is_file()]
+class ConfigFile(NamedTuple):
+    """A file of settings, as it was read."""
+
+    path: Path
+    content: bytes
+    values: Mapping[str, object]
+    guarded: Mapping[str, object]
+    """Those of its values that count only once the user has allowed the file."""
+    answer: bool | None
+    """Whether the user has; None when they were not asked."""
+
+    @property
+    def ignored(self) -> Mapping[str, object]:
+        return {} if self.answer else self.guarded
+
+    @property
+    def counting(self) -> Mapping[str, object]:
+        return {name: value for name, value in self.values.items() if name not in self.ignored}
+
+    @property
+    def warning(self) -> str:
+        return f"{self.path} sets {_and(self.ignored)}: ignored until you allow it with: moot allow"
+
+
+def config_files() -> list[ConfigFile]:
+    """The file that is named or the working directory's, then the user's own. Raises InvalidInput."""
+    named, own = os.environ.get(NAMED_FILE), config_folder() / FILE
+    if named and not Path(named).is_file():
+        raise InvalidInput(f"{NAMED_FILE} names {named!r}, which is no file")
+    here = Path(named) if named else Path.cwd() / FILE
+    found = dict.fromkeys(path for path in (here, own) if path.is_file())
+    return [read_config(path, is_own=bool(named) or path == own) for path in found]
+
+
+def read_config(path: Path, is_own: bool = False) -> ConfigFile:
+    """Raises InvalidInput when it is no file of settings."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    if len(content) > MAX_FILE:
+        raise InvalidInput(f"{path.name} is over {MAX_FILE // 1000} kB")
+    try:
+        values = {} if (read := strict_yaml.load(content.decode(errors="replace")).value) is None else read
+    except InvalidInput as error:
+        raise InvalidInput(f"{path.name}: {error}") from None
+    if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
+        raise InvalidInput(f"{path.name} holds no settings: write lines of the form `name: value`")
+    guarded = {name: value for name, value in values.items() if not is_own and _reaches_out(name, value, path.parent)}
+    return ConfigFile(path, content, values, guarded, is_own or allowed_files().answer(path, content))
+
+
+def allowed_files() -> AllowedFiles:
+    return AllowedFiles(data_folder() / "allowed")
+
+
+HARMLESS = frozenset(
+    {"prices", "retrieval", "port", "metrics_port", "log", "log_level", "max_running", "max_retries", "lease_seconds"}
+    | {"heartbeat_seconds", "share_seconds", "retry_seconds", "grace_seconds"}
+)
+
+
+def _reaches_out(name: str, value: object, folder: Path) -> bool:
+    """Whether a setting can run, send, read or write beyond a debate; one that is new here does until it is named."""
+    if name in ("model", "models", "formats"):
+        return any(is_address(text) for text in _texts(value))
+    if name == "providers" and isinstance(value, dict):
+        return any(not isinstance(each, dict) or {"base_url", "key_env"} & set(each) for each in value.values())
+    if name == "decisions":
+        return not (folder / str(value)).resolve().is_relative_to(folder.resolve())
+    return name in AppSettings.model_fields and name not in HARMLESS
+
+
+def is_address(text: str) -> bool:
+    """Whether a model of that name is a server or a file, and not one of a known provider."""
+    name = text.strip().lower()
+    return "://" in name or (name.startswith("local:") and name != "local:smollm2")
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(each)
+
+
+def _and(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def config_folder() -> Path:

@@ -18,6 +18,7 @@ import pytest
 
 from in_process import moot
 from model_server import ModelServer
+from moot import settings
 from program import Ran, run
 from replies import answers
 
@@ -224,7 +225,9 @@ def webhook() -> Iterator[tuple[Webhook, str]]:
 
 
 def configured(**workflow: object) -> None:
-    Path("moot.yaml").write_text(json.dumps({"workflow": {"attempts": 1, **workflow}}))
+    file = settings.config_folder() / settings.FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"workflow": {"attempts": 1, **workflow}}))
 
 
 def result(ran: Ran) -> tuple[int, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from moot.errors import InvalidInput
-from moot.llm.local import BUILT_IN_MODEL
+from moot.settings import is_address
 
 
 def refuse_addresses(settings: Mapping[str, JsonValue]) -> None:
@@ -15,10 +15,5 @@ def refuse_addresses(settings: Mapping[str, JsonValue]) -> None:
     for name, value in settings.items():
         if name.startswith("model"):
             for model in value.values() if isinstance(value, dict) else [value]:
-                if isinstance(model, str) and _is_address(model):
+                if isinstance(model, str) and is_address(model):
                     raise InvalidInput(f"{name}: {model!r} is an address; name a model, PROVIDER:MODEL, instead")
-
-
-def _is_address(model: str) -> bool:
-    name = model.strip().lower()
-    return "://" in name or (name.startswith("local:") and name != BUILT_IN_MODEL)

@@ -6,15 +6,16 @@ import sys
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moot.terminal.running import run
 from moot.terminal.screen import discard_stdout, open_missing_streams
+from moot.terminal.template_cli import template_commands
 
 if TYPE_CHECKING:
     from moot.core.debate import Action
-    from moot.terminal.commands import Command
 
 cli = typer.Typer(
     name="moot",
@@ -77,15 +78,15 @@ def debate(
     from moot.terminal import commands, watch
 
     if list:
-        _run(commands.list_debates(as_json))
+        run(commands.list_debates(as_json))
     tape, how = commands.Tape(record, replay, timing), watch.watching(as_json, output)
     if resume:
-        _run(commands.resume(resume, question, tape, how), runs_debates=True)
+        run(commands.resume(resume, question, tape, how), runs_debates=True)
     options = {"perspectives": perspectives, "max_rounds": max_rounds, "stance_a": stance_a, "model": model}
     asked = commands.Asked(question, format, options, model_for or [], set or [], source or [], no_checkpoints)
     if estimate:
-        _run(commands.estimate(asked, as_json))
-    _run(commands.debate(asked, tape, how), runs_debates=True)
+        run(commands.estimate(asked, as_json))
+    run(commands.debate(asked, tape, how), runs_debates=True)
 
 
 @cli.command()
@@ -109,7 +110,7 @@ def fork(
     from moot.terminal import commands, watch
 
     asked = commands.Asked(None, "", {"model": model}, model_for or [], set or [])
-    _run(commands.fork(debate_id, at, asked, watch.watching(as_json, output)), runs_debates=True)
+    run(commands.fork(debate_id, at, asked, watch.watching(as_json, output)), runs_debates=True)
 
 
 @cli.command()
@@ -130,7 +131,7 @@ def evaluate(
 
     asked = commands.Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
     wanted = ideas.Evaluating(debate, topics, output, compare, as_json)
-    _run(ideas.evaluate(paths, wanted, asked), runs_debates=True)
+    run(ideas.evaluate(paths, wanted, asked), runs_debates=True)
 
 
 @cli.command()
@@ -156,7 +157,7 @@ def reply(
         "approve": approve,
         "reject": reject,
     }
-    _run(commands.reply(debate_id, given, watch.watching(as_json, output)), runs_debates=True)
+    run(commands.reply(debate_id, given, watch.watching(as_json, output)), runs_debates=True)
 
 
 @cli.command()
@@ -168,7 +169,7 @@ def rate(
     """Rate the outcome of a debate."""
     from moot.terminal import commands
 
-    _run(commands.rate(debate_id, stars, comment))
+    run(commands.rate(debate_id, stars, comment))
 
 
 @cli.command()
@@ -189,8 +190,8 @@ def export(
     from moot.terminal import commands
 
     if all:
-        _run(commands.export_all(output, style, status, format, since))
-    _run(commands.export(debate_id, style, output))
+        run(commands.export_all(output, style, status, format, since))
+    run(commands.export(debate_id, style, output))
 
 
 @cli.command()
@@ -198,7 +199,7 @@ def workflow(debate_id: DebateId) -> None:
     """Make an issue of a decision and hand it to what moot.yaml names."""
     from moot.terminal import commands
 
-    _run(commands.workflow(debate_id))
+    run(commands.workflow(debate_id))
 
 
 @cli.command()
@@ -206,7 +207,7 @@ def perspectives() -> None:
     """Show the perspectives a panel can be cast from."""
     from moot.terminal import commands
 
-    _run(commands.perspectives())
+    run(commands.perspectives())
 
 
 @cli.command()
@@ -214,7 +215,7 @@ def show(debate_id: DebateId, as_json: AsJson = False) -> None:
     """Show a debate: its turns, its outcome, what went wrong."""
     from moot.terminal import commands
 
-    _run(commands.show(debate_id, as_json))
+    run(commands.show(debate_id, as_json))
 
 
 @cli.command()
@@ -222,7 +223,7 @@ def stop(debate_id: DebateId) -> None:
     """Stop a debate after the step in progress; it can be resumed."""
     from moot.terminal import commands
 
-    _run(commands.stop(debate_id))
+    run(commands.stop(debate_id))
 
 
 @cli.command()
@@ -230,56 +231,10 @@ def conclude(debate_id: DebateId) -> None:
     """End the rounds after the step in progress, and go on to the verdict."""
     from moot.terminal import commands
 
-    _run(commands.conclude(debate_id), runs_debates=True)
+    run(commands.conclude(debate_id), runs_debates=True)
 
 
-template_commands = typer.Typer(help="Reasoning templates: moot's own and yours.", no_args_is_help=True)
 cli.add_typer(template_commands, name="templates")
-TemplateName = Annotated[str, typer.Argument(metavar="NAME")]
-
-
-@template_commands.command("list")
-def list_templates() -> None:
-    """Show all templates, and what each is for."""
-    from moot.terminal import templates
-
-    _run(templates.list_templates())
-
-
-@template_commands.command("show")
-def show_template(name: TemplateName) -> None:
-    """Show one template as a model reads it."""
-    from moot.terminal import templates
-
-    _run(templates.show_template(name))
-
-
-@template_commands.command("search")
-def search_templates(
-    question: Annotated[str, typer.Argument(metavar="QUESTION")],
-    top: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
-) -> None:
-    """Show which templates a question would get."""
-    from moot.terminal import templates
-
-    _run(templates.search_templates(question, top))
-
-
-@template_commands.command("add")
-def add_template(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
-    """Check a template of your own and keep it."""
-    from moot.terminal import templates
-
-    _run(templates.add_template(file))
-
-
-@template_commands.command("remove")
-def remove_template(name: TemplateName) -> None:
-    """Remove a template of your own."""
-    from moot.terminal import templates
-
-    _run(templates.remove_template(name))
-
 
 traces = typer.Typer(help="What all debates together tell.", no_args_is_help=True)
 cli.add_typer(traces, name="traces")
@@ -290,7 +245,7 @@ def stats(as_json: AsJson = False) -> None:
     """Ratings, rounds, early stops and tokens, by format and model."""
     from moot.terminal import commands
 
-    _run(commands.stats(as_json))
+    run(commands.stats(as_json))
 
 
 @cli.command()
@@ -304,7 +259,7 @@ def serve(
     """Serve pages and the HTTP API, and run debates while nobody watches."""
     from moot.terminal import serve as processes
 
-    _run(processes.serve(host, port, work))
+    run(processes.serve(host, port, work))
 
 
 @cli.command()
@@ -317,7 +272,7 @@ def worker(
     """Run debates from a Postgres that any number of workers and servers share."""
     from moot.terminal import serve as processes
 
-    _run(processes.worker(concurrency, metrics_port))
+    run(processes.worker(concurrency, metrics_port))
 
 
 db = typer.Typer(help="The database.", no_args_is_help=True)
@@ -329,7 +284,7 @@ def upgrade() -> None:
     """Bring the database's schema up to date, as every command does when it finds it behind."""
     from moot.terminal import serve as processes
 
-    _run(processes.upgrade_database())
+    run(processes.upgrade_database())
 
 
 @cli.command()
@@ -341,7 +296,7 @@ def mcp(
     """Serve debates as tools to coding assistants and other MCP clients."""
     from moot.terminal import serve as processes
 
-    _run(processes.mcp(http, host, port))
+    run(processes.mcp(http, host, port))
 
 
 @cli.command()
@@ -349,7 +304,7 @@ def models() -> None:
     """Show which models can be reached, and what each seat would use."""
     from moot.terminal import doctor as checks
 
-    _run(checks.models())
+    run(checks.models())
 
 
 @cli.command()
@@ -357,13 +312,20 @@ def doctor() -> None:
     """Check the set-up, and say what to do about each problem."""
     from moot.terminal import doctor as checks
 
-    _run(checks.doctor())
+    run(checks.doctor())
 
 
-def _run(command: Command, runs_debates: bool = False) -> NoReturn:
-    from moot.terminal.commands import run_command
+@cli.command()
+def allow(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the file is; here when left out.")] = Path(),
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take it back.")] = False,
+    list: Annotated[bool, typer.Option("--list", help="Show the files that were allowed or refused.")] = False,
+) -> None:
+    """Let the moot.yaml of a folder name servers, programs, addresses and files."""
+    from moot.terminal import allow as allowing
 
-    raise typer.Exit(run_command(command, runs_debates))
+    raise typer.Exit(allowing.run(folder, yes, revoke, list))
 
 
 def _tell(error: OSError) -> int:

@@ -23,6 +23,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, Missing, MootError, WrongStatus
 from moot.formats import choices, find, load
 from moot.llm.recording import Recorder, Recording
+from moot.terminal.allow import offer
 from moot.terminal.screen import discard_stdout, screens
 from moot.terminal.tables import STATS_HEADER, debate_row, print_json, print_table, say, stats_row, usage_cells
 from moot.terminal.watch import Exit, Watching, print_error, say_where, show_debate, watch
@@ -41,6 +42,11 @@ def run_command(command: Command, runs_debates: bool = False) -> Exit:
     """
     _log_to_file()
     gc.set_threshold(10_000, 10, 10)  # debates are much live data: at Python's 700 this took a sixth of the CPU time
+    try:
+        offer()
+    except KeyboardInterrupt:
+        command.close()
+        return Exit.INTERRUPTED
     try:
         with screens() if runs_debates else nullcontext():
             return _code_of(command)

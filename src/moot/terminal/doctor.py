@@ -66,8 +66,12 @@ async def _checks() -> AsyncIterator[_Check]:
     except MootError as error:
         yield _Check(False, "settings", str(error))
         return
-    files = ", ".join(str(path) for path in settings.config_files()) or "no moot.yaml: defaults and MOOT_* apply"
-    yield _Check(True, f"settings ({files})")
+    files = settings.config_files()
+    named = ", ".join(str(file.path) for file in files) or "no moot.yaml: defaults and MOOT_* apply"
+    yield _Check(True, f"settings ({named})")
+    for file in files:
+        if file.ignored:
+            yield _Check(False, "settings of this folder", file.warning)
     try:
         async with build(chosen) as app:
             await app.list(limit=1)
