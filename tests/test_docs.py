@@ -34,7 +34,13 @@ async def test_the_format_in_the_docs_works_as_written(tmp_path: Path, monkeypat
     record = await app.create("slam", "Rain", {"max_rounds": 2})
     await app.run(record.id, lambda event: None)
     outcome = (await app.load(record.id)).record.outcome
-    assert outcome == {"summary": "first wrote 98 letters.", "caveats": [], "winner": "first"}
+    assert outcome == {
+        "summary": "first wrote 98 letters.",
+        "caveats": [],
+        "lead": "",
+        "language": "en",
+        "winner": "first",
+    }
     assert "slam" in sys.modules
 
 

@@ -110,7 +110,7 @@ def test_stored_settings_the_format_cannot_take_say_what_to_do() -> None:
     with pytest.raises(ScriptChanged) as caught:
         DUEL.open(record)
     assert str(caught.value) == (
-        f"duel version 1 cannot take the max_rounds, mood of {ID}; run it with the version of the format that began it"
+        f"duel version 2 cannot take the max_rounds, mood of {ID}; run it with the version of the format that began it"
     )
 
 

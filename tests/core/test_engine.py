@@ -238,7 +238,12 @@ async def test_a_batch_plays_side_by_side_and_none_reads_another() -> None:
             await everyone.wait()
 
     _, stage = speakers_on_stage(meet)
-    assert (await stage.run()).outcome == {"summary": "z has read 4", "caveats": []}
+    assert (await stage.run()).outcome == {
+        "summary": "z has read 4",
+        "caveats": [],
+        "lead": "",
+        "language": "en",
+    }
     assert await stage.order() == ONE_ROUND
     assert [turn.content for turn in await stage.turns()] == [
         "x has read 0",
@@ -420,7 +425,7 @@ async def test_a_stored_turn_that_fits_no_step_fails_the_debate_and_says_what_to
     calls = len(stage.model.requests)
     turn = (await stage.turns())[0]
     error = (
-        f"turn 0 of {ID} is {turn.seat}/{turn.kind} in round {turn.round}, but duel version 1 asks for "
+        f"turn 0 of {ID} is {turn.seat}/{turn.kind} in round {turn.round}, but duel version 2 asks for "
         "debater_a/argument in round 1; run it with the version of the format that began it"
     )
     assert await stage.run() == RunResult(Status.FAILED, "failed", error=error)
@@ -435,7 +440,7 @@ async def test_turns_after_the_end_of_the_script_fail_the_debate_and_say_what_to
     await stage.run()
     assert failure(stage) == (
         "script_changed",
-        f"{ID} has turns after the end of duel version 1; run it with the version of the format that began it",
+        f"{ID} has turns after the end of duel version 2; run it with the version of the format that began it",
     )
 
 

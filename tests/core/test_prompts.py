@@ -212,7 +212,7 @@ def test_nothing_anybody_writes_opens_or_closes_a_tag(topic: str, speeches: list
     plain = ["x" if speech else "" for speech in speeches]
     steps = [
         Step("debater_a", "argument", 3, aliases=NAMES, variables={"stance": "pro", "last": False}),
-        Step("judge", "verdict", aliases=NAMES),
+        Step("judge", "verdict", aliases=NAMES, variables={"last_speaker": "", "conceding": ""}),
     ]
     for models in (("x:m", "x:m"), ("x:m", "x:other")):
         for step in steps:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,13 +18,14 @@ from stage import TOPIC, A, B, Stage, ballot, judged, sensible
 ONE = {"max_rounds": 1}
 STALE = ballot(no_new_substantive_arguments=True)
 FRESH = ballot(no_new_substantive_arguments=False)
-VERDICT = {"summary": "Debater A gave the better reasons.", "winner": "a", "score_a": 7.0, "score_b": 4.0}
+VERDICT = {"summary": "Debater A gave the better reasons.", "winner": "a", "score_a": 7.0, "score_b": 4.0, "lead": ""}
 FALLBACK = {
     "summary": "The judge's answer could not be read, so neither side is declared the winner.",
     "score_a": 5.0,
     "score_b": 5.0,
     "winner": "undecided",
     "no_new_substantive_arguments": False,
+    "lead": "",
 }
 ONE_MODEL = "one model, scripted:model, spoke in every seat"
 
@@ -91,6 +94,7 @@ async def test_the_judge_s_turn_carries_the_verdict_and_reads_as_a_summary() -> 
         "score_b": 6.0,
         "winner": "a",
         "no_new_substantive_arguments": False,
+        "lead": "",
     }
     assert (turn.marks, stage.shown(2)) == ((), turn.content)
     assert outcome == Verdict(
@@ -104,6 +108,7 @@ async def test_the_judge_s_turn_carries_the_verdict_and_reads_as_a_summary() -> 
         fallback=False,
         models=dict.fromkeys((*SIDES, "judge"), "scripted:model"),
         caveats=[ONE_MODEL],
+        language="en",
     )
 
 
@@ -311,6 +316,77 @@ async def test_the_judge_is_asked_for_a_score_under_each_neutral_name() -> None:
         (f"score_{A.lower()}", "integer"),
         (f"score_{B.lower()}", "integer"),
         ("no_new_substantive_arguments", "boolean"),
+        ("lead", "string"),
     ]
     assert schema.schema["required"] == list(schema.schema["properties"])
     assert schema.schema["properties"][f"score_{A.lower()}"] == score
+
+
+# Giving in, and last words
+
+
+def giving_in(seat: str, round: int) -> Callable[[Request], str]:
+    """Everybody argues, until this debater gives in."""
+    said = iter(range(100))
+    turn = (round - 1) * 2 + SIDES.index(seat)
+
+    def reply(request: Request) -> str:
+        if request.schema:
+            return ballot(4, 7)
+        return "You are right, I have nothing left.\n\nCONCEDED" if next(said) == turn else "A reason."
+
+    return reply
+
+
+@pytest.mark.parametrize(("seat", "winner"), [("debater_a", "b"), ("debater_b", "a")])
+async def test_a_debater_that_concedes_ends_the_debate_and_the_other_wins_whatever_the_scores(
+    seat: str, winner: str
+) -> None:
+    stage = Stage(giving_in(seat, 2))
+    outcome = await outcome_of(stage)
+    assert (outcome.winner, outcome.conceded) == (winner, seat[-1])
+    assert outcome.headline() == (
+        f"Debater {winner.upper()} ({'pro' if winner == 'a' else 'con'}) wins: Debater {seat[-1].upper()} conceded"
+    )
+    order = await stage.order()
+    assert order[-2:] == [(seat, "argument", 2), ("judge", "verdict", None)]
+    assert (await stage.record()).stop_reason == "conceded"
+    assert f"{dict(zip(SIDES, (A, B), strict=True))[seat]} gave in" in stage.model.requests[-1].messages[-1].content
+
+
+@pytest.mark.parametrize(
+    "speech",
+    ["I concede that mice run.", "CONCEDED is a word.", "Nothing is CONCEDED", "CONCEDED\nNot so fast."],
+)
+async def test_a_debater_that_speaks_of_conceding_gives_nothing_up(speech: str) -> None:
+    stage = Stage(lambda request: ballot(7, 4) if request.schema else speech, settings={"max_rounds": 2})
+    outcome = await outcome_of(stage)
+    assert (outcome.conceded, len(await stage.turns())) == (None, 5)
+
+
+async def test_the_judge_is_told_whose_last_speech_nobody_could_answer() -> None:
+    stage = Stage(judged(ballot()), settings={"max_rounds": 2})
+    await stage.run()
+    assert f"{B} spoke last, so nobody could answer that speech" in stage.model.requests[-1].messages[-1].content
+    assert "Make no new argument" in stage.model.requests[-2].messages[-1].content
+
+
+async def test_where_each_side_speaks_once_both_speeches_count() -> None:
+    stage = Stage(judged(ballot()), settings=ONE)
+    await stage.run()
+    assert "spoke last" not in stage.model.requests[-1].messages[-1].content
+
+
+@pytest.mark.parametrize(("a", "b", "said"), [(4, 7, "7 : 4"), (7, 4, "7 : 4"), (8.2, 7.2, "8.2 : 7.2")])
+async def test_the_winner_s_score_comes_first(a: float, b: float, said: str) -> None:
+    stage = Stage(judged(ballot(a, b)), settings=ONE)
+    assert (await outcome_of(stage)).headline().endswith(f"wins, {said}")
+
+
+async def test_a_duel_in_german_has_its_fixed_words_in_german() -> None:
+    topic = "Sind Katzen besser als Hunde?"
+    first, second = (f"score_{name.lower()}" for name in neutral_names(topic).values())
+    reply = json.dumps({"summary": "Gut.", first: 4, second: 7})
+    outcome = await outcome_of(Stage(judged(reply), topic=topic, settings=ONE))
+    assert outcome.headline() == "Debater B (con) gewinnt, 7 : 4"
+    assert outcome.table()[0] == ("", "Seite", "Punkte")

@@ -80,9 +80,8 @@ def _sentences_in(path: Path) -> set[str]:
 
 
 def _is_language(called: ast.expr) -> bool:
-    return (isinstance(called, ast.Name) and called.id == "say") or (
-        isinstance(called, ast.Attribute) and called.attr == "language"
-    )
+    name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+    return name in ("say", "language")
 
 
 def _values(sentence: str) -> set[str | None]:

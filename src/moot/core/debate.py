@@ -254,6 +254,14 @@ class Outcome(BaseModel):
     summary: str
     caveats: list[str] = Field(default_factory=list)
     """What a reader should know before trusting it."""
+    lead: str = ""
+    """Why it came out so, in two or three sentences of whoever closed the debate."""
+    language: str = "en"
+    """The code of the language of its fixed words."""
+
+    @property
+    def say(self) -> Language:
+        return language_of("", self.language)
 
     def headline(self) -> str:
         """The outcome in a line."""

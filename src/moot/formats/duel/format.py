@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -17,6 +18,7 @@ from pydantic import AliasChoices, Field, StringConstraints, WithJsonSchema, com
 
 from moot.core.charts import ChartData, scores_by_round
 from moot.core.debate import Answer, Outcome, Point, Seat, Settings, Turn, speech_key
+from moot.core.fields import Text, at_most
 from moot.core.format import Format
 from moot.core.script import Debate, Script
 from moot.trust.caveats import about_models, about_turns
@@ -33,6 +35,8 @@ SIDES = tuple(TITLES)
 NAMES = ("Cedar", "Flint", "Maple", "Slate", "Teal")
 CLEAR_MARGIN = 1.0
 """Scores closer than this decide nothing."""
+CONCEDED = "CONCEDED"
+"""The last line of a debater that gives in."""
 STALE_ROUNDS = 2
 """With a judge in each round: so many rounds without a new argument end the debate."""
 
@@ -48,8 +52,14 @@ class DuelSettings(Settings):
         return dict(zip(SIDES, ("pro", "con") if self.stance_a == "pro" else ("con", "pro"), strict=True))
 
 
-class Ballot(Answer):
-    """What the judge hands in."""
+def leader(score_a: float, score_b: float) -> Winner:
+    if round(abs(score_a - score_b), 6) < CLEAR_MARGIN:  # 8.2 - 7.2 is a little less than 1 to a computer
+        return "undecided"
+    return "a" if score_a > score_b else "b"
+
+
+class Scores(Answer):
+    """What the judge has handed in from version 1 on."""
 
     shown = "summary"
 
@@ -61,14 +71,18 @@ class Ballot(Answer):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def winner(self) -> Winner:
-        if abs(self.score_a - self.score_b) < CLEAR_MARGIN:
-            return "undecided"
-        return "a" if self.score_a > self.score_b else "b"
+        return leader(self.score_a, self.score_b)
 
     @classmethod
     def fallback(cls) -> Self:
         summary = "The judge's answer could not be read, so neither side is declared the winner."
         return cls.model_validate({"summary": summary, "score_a": 5, "score_b": 5})
+
+
+class Ballot(Scores):
+    """What the judge hands in."""
+
+    lead: Annotated[Text, at_most(500)] = ""
 
 
 class Verdict(Outcome):
@@ -82,54 +96,94 @@ class Verdict(Outcome):
     no_new_substantive_arguments: bool
     fallback: bool
     models: dict[str, str]
+    conceded: Literal["a", "b"] | None = Field(None, description="who gave in, which decides it")
 
     def headline(self) -> str:
-        scores = f"{self.score_a:g} : {self.score_b:g}"
+        say, scores = self.say, {"a": self.score_a, "b": self.score_b}
         if self.winner == "undecided":
-            return f"Undecided, {scores}"
-        stance = self.stance_a if self.winner == "a" else self.stance_b
-        return f"Debater {self.winner.upper()} ({stance}) wins, {scores}"
+            return say("Undecided, {a:g} : {b:g}", **scores)
+        names = {"winner": self.winner.upper(), "stance": self.stance_a if self.winner == "a" else self.stance_b}
+        if self.conceded:
+            loser = self.conceded.upper()
+            return say("Debater {winner} ({stance}) wins: Debater {loser} conceded", **names, loser=loser)
+        first, second = sorted(scores.values(), reverse=True)
+        return say("Debater {winner} ({stance}) wins, {first:g} : {second:g}", **names, first=first, second=second)
 
     def table(self) -> tuple[tuple[str, ...], ...]:
         return (
-            ("", "stance", "score"),
+            ("", self.say("stance"), self.say("score")),
             ("Debater A", self.stance_a, f"{self.score_a:g}"),
             ("Debater B", self.stance_b, f"{self.score_b:g}"),
         )
 
 
-def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
+def script(debate: Debate[DuelSettings], form: type[Scores] = Ballot) -> Script[Verdict]:
     s = debate.settings
     names = neutral_names(debate.topic)
-    ballot = ballot_for(*names.values())
+    ballot = ballot_for(form, *names.values())
     stale = 0
     judged: Turn | None = None
     with debate.until_closing():
         speaking = (*SIDES, "judge") if s.judge == "each_round" else SIDES
         for round in debate.rounds(speaking, closing=["judge"]):
-            for seat in SIDES:
-                stance, last = s.stances[seat], round == s.max_rounds
-                yield from debate.ask(seat, "argument", round, aliases=names, stance=stance, last=last)
+            if (yield from _speeches(debate, names, round)):
+                break
             if s.judge == "each_round":
-                judged = yield from debate.ask("judge", "verdict", round, answer=ballot, aliases=names)
+                judged = yield from _judge(debate, names, ballot, round)
                 stale = stale + 1 if (judged.data or {}).get("no_new_substantive_arguments") else 0
                 if stale == STALE_ROUNDS:
                     debate.end_rounds("no_new_substantive_arguments")
     if judged is None or any(turn.seat in SIDES for turn in debate.transcript[judged.position + 1 :]):
-        judged = yield from debate.ask("judge", "verdict", answer=ballot, aliases=names)
+        judged = yield from _judge(debate, names, ballot)
     return verdict(debate, judged)
+
+
+def _speeches(debate: Debate[DuelSettings], names: Mapping[str, str], round: int) -> Script[bool]:
+    """Both sides speak; true when one gives in, and the other need not speak any more."""
+    s = debate.settings
+    for seat in SIDES:
+        stance, last = s.stances[seat], round == s.max_rounds
+        turn = yield from debate.ask(seat, "argument", round, aliases=names, stance=stance, last=last)
+        if concedes(turn):
+            debate.end_rounds("conceded")
+            return True
+    return False
+
+
+def _judge(
+    debate: Debate[DuelSettings], names: Mapping[str, str], ballot: type[Scores], round: int | None = None
+) -> Script[Turn]:
+    spoke = [turn.seat for turn in debate.transcript if turn.seat in SIDES]
+    unanswered = round in (None, debate.settings.max_rounds) and len(spoke) > len(SIDES)
+    return debate.ask(
+        "judge",
+        "verdict",
+        round,
+        answer=ballot,
+        aliases=names,
+        last_speaker=names[spoke[-1]] if unanswered else "",
+        conceding=next((names[turn.seat] for turn in debate.transcript if concedes(turn)), ""),
+    )
+
+
+def concedes(turn: Turn) -> bool:
+    """Whether a speech gives in: a line of its own says so at its end, the same in every language."""
+    return turn.kind == "argument" and turn.content.rstrip(" \n*_.").endswith("\n" + CONCEDED)
 
 
 def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
     ballot = Ballot.model_validate(judged.data)
     stances = debate.settings.stances
+    conceded = next((turn.seat[-1] for turn in debate.transcript if concedes(turn)), None)
+    decided = {"conceded": conceded, "winner": "b" if conceded == "a" else "a"} if conceded else {}
     return Verdict(
-        **ballot.model_dump(),
+        **{**ballot.model_dump(), **decided},
         stance_a=stances["debater_a"],
         stance_b=stances["debater_b"],
         fallback="fallback" in judged.marks,
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, judged)),
+        language=debate.language.code,
     )
 
 
@@ -141,13 +195,13 @@ def neutral_names(topic: str) -> Mapping[str, str]:
 
 
 @cache
-def ballot_for(*names: str) -> type[Ballot]:
+def ballot_for(base: type[Scores], *names: str) -> type[Scores]:
     """The ballot as the judge sees it: one score under each neutral name."""
     fields = {
         field: (Score, Field(validation_alias=AliasChoices(f"score_{name.lower()}", field)))
         for field, name in zip(("score_a", "score_b"), names, strict=True)
     }
-    return create_model("Ballot", __base__=Ballot, **fields)  # type: ignore[call-overload, no-any-return]
+    return create_model("Ballot", __base__=base, **fields)  # type: ignore[call-overload, no-any-return]
 
 
 def points(debate: Debate[DuelSettings]) -> Iterator[Point]:
@@ -155,7 +209,9 @@ def points(debate: Debate[DuelSettings]) -> Iterator[Point]:
     yield Point("motion", debate.topic, title="Motion", claim=True)
     last: dict[str, str] = {}
     for turn in debate.transcript:
-        if turn.seat in SIDES:
+        if turn.seat in SIDES and concedes(turn):
+            yield Point.spoken(turn)
+        elif turn.seat in SIDES:
             answered = [key for seat, key in last.items() if seat != turn.seat]
             if debate.settings.stances[turn.seat] == "pro":
                 yield Point.spoken(turn, supports=["motion"], attacks=answered)
@@ -171,14 +227,18 @@ def charts(debate: Debate[DuelSettings], outcome: Verdict) -> Iterator[ChartData
 
 def _caveats(debate: Debate[DuelSettings], judged: Turn) -> Iterator[str]:
     if "fallback" in judged.marks:
-        yield "the judge's answer could not be read: these scores are a placeholder"
+        yield debate.language("the judge's answer could not be read: these scores are a placeholder")
     yield from about_turns(debate, TITLES)
     yield from about_models(debate, "judge", TITLES)
 
 
-DUEL = Format(
+def notes(debate: Debate[DuelSettings], turn: Turn) -> tuple[str, ...]:
+    return (debate.language("gives in: the debate is over"),) if concedes(turn) else ()
+
+
+_DUEL = Format(
     name="duel",
-    version=1,
+    version=2,
     summary="Two debaters argue for and against before a judge who scores them.",
     settings=DuelSettings,
     seats=(
@@ -188,8 +248,13 @@ DUEL = Format(
     outcome=Verdict,
     script=script,
     folder=Path(__file__).parent,
+    notes=notes,
     points=points,
     charts=charts,
     first=("stance_a",),
+    reasons={"conceded": "a debater conceded", "no_new_substantive_arguments": "nothing new was argued"},
     bare_models=True,
 )
+
+_FIRST = replace(_DUEL, version=1, script=partial(script, form=Scores), folder=_DUEL.folder / "version_1")
+DUEL = replace(_DUEL, earlier=(_FIRST,))
