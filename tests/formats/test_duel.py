@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from moot.formats.duel.format import DUEL, NAMES, SIDES, Ballot, Verdict, neutra
 from moot.llm.client import Completion, Request
 from moot.trust.caveats import model_family
 from stage import TOPIC, A, B, Stage, ballot, judged, sensible
+from strong_debates import replayed
 
 ONE = {"max_rounds": 1}
 STALE = ballot(no_new_substantive_arguments=True)
@@ -390,3 +392,12 @@ async def test_a_duel_in_german_has_its_fixed_words_in_german() -> None:
     outcome = await outcome_of(Stage(judged(reply), topic=topic, settings=ONE))
     assert outcome.headline() == "Debater B (con) gewinnt, 7 : 4"
     assert outcome.table()[0] == ("", "Seite", "Punkte")
+
+
+# Debates of a strong model
+
+
+async def test_a_recording_of_version_1_plays_under_its_rules(tmp_path: Path) -> None:
+    topic = "A team of six should write its next backend in Rust instead of Python"
+    outcome = await replayed("duel-rust.cassette", "duel@1", topic, {"max_rounds": 2}, tmp_path)
+    assert (outcome["winner"], outcome["score_a"], outcome["score_b"]) == ("b", 6, 7)
