@@ -13,7 +13,6 @@ from moot.core.debate import (
     JsonObject,
     Limits,
     Outcome,
-    Point,
     Question,
     Rating,
     Record,
@@ -28,9 +27,9 @@ from moot.core.debate import (
     Usage,
     Workflow,
     span_seconds,
-    speech_key,
 )
 from moot.core.format import USE_ITS_VERSION, AnyFormat, Choice, Format
+from moot.core.points import Point, speech_key
 from moot.core.script import Concluded, Debate, O_co, S, Script
 
 __all__ = [

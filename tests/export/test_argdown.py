@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from formats.critics import Critics, critique, issue
 from formats.critics import staged as staged_critique
-from moot.core.debate import Point, Record, Seat, SeatSettings, Status, Turn
+from moot.core.debate import Record, Seat, SeatSettings, Status, Turn
 from moot.core.format import AnyFormat, Format
+from moot.core.points import Point
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.export import argdown as export

@@ -10,7 +10,16 @@ from typing import Any, Generic, NamedTuple, TypeAlias
 from pydantic import JsonValue, ValidationError
 
 from moot.core.charts import ChartData
-from moot.core.debate import Action, JsonObject, Outcome, Point, Record, Rows, Seat, Turn
+from moot.core.debate import (
+    Action,
+    JsonObject,
+    Outcome,
+    Record,
+    Rows,
+    Seat,
+    Turn,
+)
+from moot.core.points import Point
 from moot.core.script import Debate, O_co, S, Script
 from moot.errors import NotFound, ScriptChanged
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
-from moot.core.debate import Point
 from moot.core.events import TurnFinished
+from moot.core.points import Point
 from moot.core.trace import iso
 from moot.reading.debate import Reading
 

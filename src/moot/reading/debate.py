@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from moot.core.charts import ChartData
-from moot.core.debate import NO_USAGE, Outcome, Point, Record, Status, Turn, Usage
+from moot.core.debate import NO_USAGE, Outcome, Record, Status, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
 from moot.core.format import AnyFormat
+from moot.core.points import Point
 from moot.core.replay import turn_events
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate

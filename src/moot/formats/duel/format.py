@@ -17,9 +17,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, Field, StringConstraints, WithJsonSchema, computed_field, create_model
 
 from moot.core.charts import ChartData, scores_by_round
-from moot.core.debate import Answer, Outcome, Point, Seat, Settings, Turn, speech_key
+from moot.core.debate import Answer, Outcome, Seat, Settings, Turn
 from moot.core.fields import Text, at_most
 from moot.core.format import Format
+from moot.core.points import Point, speech_key
 from moot.core.script import Debate, Script
 from moot.trust.caveats import about_models, about_turns
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from moot.core.debate import Point, Turn
+from moot.core.debate import Turn
+from moot.core.points import Point
 from moot.core.script import Debate
 from moot.formats.evaluation.answers import arguments, challenges
 from moot.formats.evaluation.settings import SIDES, TITLES, Challenge, EvaluationSettings

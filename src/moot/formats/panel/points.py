@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from moot.core.debate import Point, Turn, speech_key
+from moot.core.debate import Turn
+from moot.core.points import Point, speech_key
 from moot.core.script import Debate
 from moot.formats.panel.assessment import Casting, cast, names, spoken
 from moot.formats.panel.decision import Decision, decision
