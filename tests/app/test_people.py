@@ -19,7 +19,8 @@ from moot.core.format import AnyFormat
 from moot.errors import InvalidInput, NotFound, WrongStatus
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
-from moot.formats.panel.format import MAX_REVISIONS, PANEL
+from moot.formats.panel.format import PANEL
+from moot.formats.panel.version_1 import MAX_REVISIONS
 from moot.llm.client import Request
 from moot.records.documents import Place
 from moot.settings import WorkflowSettings

@@ -23,7 +23,8 @@ from markdown_it import MarkdownIt
 from moot.core.debate import HumanReply, Issue, Step, Turn
 from moot.core.script import Debate
 from moot.formats.panel.decision import Decision, confidence, first_sentence, linked
-from moot.formats.panel.format import PANEL, PanelSettings
+from moot.formats.panel.format import PANEL
+from moot.formats.panel.settings import PanelSettings
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, Panelists, Stage, silent
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"

@@ -23,7 +23,9 @@ from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput
 from moot.formats.panel.assessment import cast
 from moot.formats.panel.decision import Decision
-from moot.formats.panel.format import PANEL, WHOLE_SOURCES, PanelSettings
+from moot.formats.panel.format import PANEL
+from moot.formats.panel.settings import PanelSettings
+from moot.formats.panel.version_1 import WHOLE_SOURCES
 from moot.llm.client import Completion, Request
 from moot.testing import ScriptedModel, scripted_app
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, SAFE, Call, Panelists, Stage, new_words, silent

@@ -1,0 +1,81 @@
+"""What a user chooses for a panel, and what they can choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
+
+from moot.core.debate import Settings
+from moot.core.format import Choice, Choices
+from moot.errors import InvalidInput, faults
+from moot.formats.panel import perspectives as catalogs
+from moot.formats.panel.perspectives import Perspective
+from moot.trust.quotes import Source
+
+
+def _number_or_names(value: Any) -> Any:
+    """`3`, `auto`, or names with commas between them, as they are typed."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text.lower() in ("", "auto"):
+        return None
+    return int(text) if text.isdecimal() else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _unlimited(value: Any) -> Any:
+    return 0 if isinstance(value, str) and value.strip().lower() == "unlimited" else value
+
+
+class PanelSettings(Settings):
+    max_runtime_seconds: float = Field(1800, gt=0, allow_inf_nan=False)
+    max_total_output_tokens: int = Field(40_000, ge=1, le=1_000_000_000)
+    perspectives: Annotated[
+        Annotated[int, Field(ge=2, le=4)] | list[str | Perspective] | None, BeforeValidator(_number_or_names)
+    ] = Field(None, description="how many debaters, or which perspectives; chosen by the moderator otherwise")
+    custom_perspectives: list[Perspective] = Field(
+        default_factory=list, description="perspectives of your own, beside the built-in ones or in their place"
+    )
+    checkpoints: bool = Field(True, description="ask a person after each round, and for approval at the end")
+    checkpoint_timeout_seconds: float = Field(1800, gt=0, allow_inf_nan=False, description="then it is paused")
+    round_timeout_seconds: float = Field(120, gt=0, allow_inf_nan=False, description="who is later misses the round")
+    token_budget_per_round: Annotated[int, Field(ge=0), BeforeValidator(_unlimited)] = Field(
+        2000, description="output tokens of one debater in one round; 0 or unlimited turns it off"
+    )
+    sources: list[Source] = Field(default_factory=list, max_length=50, description="documents to argue from")
+    model_debater: str | None = Field(None, description="the model of all debaters")
+    model_moderator: str | None = Field(None, description="the moderator's model")
+
+    @model_validator(mode="after")
+    def _can_debate(self) -> PanelSettings:
+        """A set that cannot debate is refused before anything is asked of a model."""
+        if isinstance(self.perspectives, list) and (why := catalogs.fault(self.named())):
+            raise ValueError(why)
+        return self
+
+    def named(self) -> list[Perspective]:
+        """The perspectives the user has chosen, by name or in full."""
+        known = catalogs.catalog(self.custom_perspectives)
+        wanted = self.perspectives if isinstance(self.perspectives, list) else []
+        return [each if isinstance(each, Perspective) else _find(known, each) for each in wanted]
+
+
+def _find(known: tuple[Perspective, ...], name: str) -> Perspective:
+    if found := catalogs.find(known, name):
+        return found
+    raise ValueError(f"no perspective named {name!r}; known: {', '.join(each.name for each in known)}")
+
+
+def choices(configured: Mapping[str, JsonValue]) -> Choices:
+    try:
+        known = catalogs.catalog(PanelSettings.model_validate(configured).custom_perspectives)
+    except ValidationError as error:
+        raise InvalidInput(f"panel settings in moot.yaml: {faults(error)}") from None
+    shown = {"name", "priorities", "trade_offs"}
+    return {
+        "perspectives": tuple(
+            Choice(each.name, ", ".join(each.priorities), each.model_dump(mode="json", include=shown)) for each in known
+        )
+    }
