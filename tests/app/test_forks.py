@@ -155,6 +155,31 @@ async def test_a_fork_repeated_under_its_key_is_made_once(model: ScriptedModel) 
         await app.fork(debate_id, 3, key="once")
 
 
+async def test_a_fork_repeated_under_its_key_is_found_whatever_became_of_its_origin(
+    store: Store, model: ScriptedModel
+) -> None:
+    app = scripted_app(model, store)
+    origin = await app.create("duel", "Cats?", TWO)
+    await app.run(origin.id, ignore, until=lambda steps: any(step.round == 2 for step in steps))
+    made = await app.fork(origin.id, None, {"model": "scripted:other"}, key="once")
+    assert made.copied == 2
+
+    async def again(position: int | None = None, **changes: str) -> str:
+        return (await app.fork(origin.id, position, changes or {"model": "scripted:other"}, key="once")).id
+
+    await app.run(origin.id, ignore)  # it has grown, and ended
+    assert {await again(), await again(2)} == {made.id}
+    for position, changes in ((3, {}), (None, {"model": "scripted:third"})):
+        with pytest.raises(InvalidInput, match="the key 'once' was used for another debate"):
+            await again(position, **changes)
+    await app.delete(origin.id)
+    assert {await again(), await again(2)} == {made.id}
+    with pytest.raises(InvalidInput, match="the key 'once' was used for another debate"):
+        await again(3)
+    with pytest.raises(NotFound):
+        await app.fork(origin.id, key="another")
+
+
 @pytest.mark.parametrize("format", ["duel", "critique"])
 async def test_every_export_names_the_origin(model: ScriptedModel, format: str) -> None:
     app = scripted_app(model)

@@ -19,7 +19,8 @@ from moot.runs.embedded import RETRY_SECONDS, EmbeddedQueue
 from moot.runs.process import SINCE, this_process
 from moot.runs.queue import Load
 from moot.runs.retries import TAKEN_OVER
-from moot.store.store import Store, Unfinished
+from moot.store.processes import Unfinished
+from moot.store.store import Store
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import Panelists, sensible
 

@@ -19,7 +19,7 @@ from moot.core.debate import Status
 from moot.core.stored import StoredDebate
 from moot.runs.remote_run import ALONE
 from moot.store.postgres import open_postgres
-from moot.store.store import Worker
+from moot.store.processes import Worker
 from program import events_until, finish, run, started
 
 DUEL = ("debate", "Cats are better than dogs", "--format", "duel", "--max-rounds", "1", "--json", "--model")

@@ -21,8 +21,9 @@ from moot.core.debate import Failure, HumanReply, Origin, Rating, Record, Status
 from moot.core.engine import RunResult
 from moot.errors import StoreError
 from moot.store.postgres import open_postgres
+from moot.store.processes import Worker
 from moot.store.sqlite import open_sqlite
-from moot.store.store import Store, Worker
+from moot.store.store import Store
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
 TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1, event_id=1_000_000_001)

@@ -12,8 +12,9 @@ from moot.core.debate import Failure, HumanReply, Record, Status, Turn
 from moot.core.engine import RunResult
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, WrongStatus
+from moot.store.processes import Unfinished, Worker
 from moot.store.refusals import cannot_enqueue
-from moot.store.store import Store, Unfinished, Worker
+from moot.store.store import Store
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
 TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)

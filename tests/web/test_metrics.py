@@ -18,7 +18,7 @@ from moot.runs.process import this_process
 from moot.runs.queue import Backlog, Load
 from moot.runs.workers import PostgresQueue
 from moot.store.postgres import PostgresPool, open_postgres
-from moot.store.store import Worker
+from moot.store.processes import Worker
 from moot.telemetry.metrics import Metrics
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from moot.web.guard import Access

@@ -634,5 +634,9 @@ async def test_a_debate_is_forked_from_its_page(house: House) -> None:
     listed = (await house.reader.open("/")).all("li", class_="debate")
     assert [f"forked from {origin}" in each.one("p", class_="facts").text for each in listed] == [True, False]
     await house.reader.open(f"/debates/{origin}")
-    page = await house.reader.submit(f"/debates/{origin}/fork", position="7")
+    assert "open" not in house.reader.page.one("details", class_="fork").attributes
+    page = await house.reader.submit(f"/debates/{origin}/fork", position="7", model="scripted:third")
     assert page.one("p", role="alert").text == f"{origin} has 3 turns; fork it at a position from 0 to 3"
+    form = page.one("form", action=f"/debates/{origin}/fork")
+    assert "open" in page.one("details", class_="fork").attributes
+    assert [pair for pair in fields_of(form) if pair[0] != "once"] == [("position", "7"), ("model", "scripted:third")]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from moot import formats as known_formats
-from moot.app.drafts import Drafts, check_text, check_words, new_id
+from moot.app.drafts import Drafts, check_text, check_words
 from moot.core.debate import Action, HumanReply, Rating, Record, Status, Turn, Workflow
 from moot.core.emitter import Sink
 from moot.core.engine import Player, RunResult, TurnStore, Until
@@ -33,7 +33,7 @@ from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
 from moot.reading.debate import Reading
-from moot.reading.unreadable import UNREADABLE, UnreadableOutcome, format_of
+from moot.reading.unreadable import format_of
 from moot.records.documents import Documents, Place
 from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
@@ -141,7 +141,16 @@ class App:
 
         It goes on with other models or settings, and has those of its origin where none are given.
         """
-        stored = await self.load(debate_id)
+        made = await self.store.find(key) if key else None
+        try:
+            stored = await self.load(debate_id)
+        except NotFound:
+            if made is None:
+                raise
+            stored = StoredDebate(made)  # its origin was deleted since
+        if made:
+            again = self.drafts.fork_again(made, debate_id, stored.record, position, settings or {})
+            return await self._begin(again, (), start, key, watched)
         record = await self.drafts.fork(stored, position, settings or {})
         return await self._begin(record, stored.turns[: record.copied], start, key, watched)
 
@@ -349,26 +358,9 @@ class App:
 
     async def make_workflow(self, debate_id: str) -> Workflow:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""
-        from moot.delivery.issues import hand_over, hand_over_due, longest_seconds
+        from moot.app.workflows import make
 
-        reading = await self.read(debate_id)
-        outcome = reading.outcome
-        if isinstance(outcome, UnreadableOutcome):
-            raise InvalidInput(f"no workflow can be made of {debate_id}: {UNREADABLE}")
-        issue = outcome.issue(reading.record) if outcome else None
-        if issue is None:
-            raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
-        settings = self.settings.workflow
-        new = Workflow(id=new_id("WFL"), title=issue.title, body=issue.body)
-        made = await self.store.add_workflow(debate_id, new, longest_seconds(settings) if settings else None)
-        if made.delivered:
-            return made
-        if settings is None:
-            return replace(made, result="kept in moot; name a file, command or webhook under `workflow` in moot.yaml")
-        if made.id == new.id:
-            return await hand_over(self.store, debate_id, made, settings, self.environ)
-        already = replace(made, result="it is being handed over already; look again in a while")
-        return await hand_over_due(self.store, settings, self.environ, debate_id) or already
+        return await make(self.store, await self.read(debate_id), self.settings, self.environ)
 
     async def stats(self) -> tuple[Stats, ...]:
         """What all finished debates together tell."""

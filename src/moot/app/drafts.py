@@ -85,6 +85,19 @@ class Drafts:
         _check_fork(record, origin, there, format)
         return replace(record, origin=Origin(before.id, there))
 
+    def fork_again(
+        self, made: Record, origin: str, before: Record, position: int | None, changes: Mapping[str, JsonValue]
+    ) -> Record:
+        """What was made of a fork, as it would be if it were asked for with these; its origin may have gone on."""
+        there = made.copied if position is None else position
+        settings = self.changed(before, changes).model_dump(mode="json")
+        return replace(made, settings=settings, origin=Origin(origin, there))
+
+    def changed(self, before: Record, changes: Mapping[str, JsonValue]) -> Settings:
+        """The settings of a debate with some of them changed."""
+        format = known_formats.find(self._formats, before.format)
+        return self._check_settings(format, _changed(before.settings, changes, format))
+
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> ModelChoice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
         if settings and (name := settings.model_for(seat)):

@@ -23,7 +23,7 @@ from moot.runs.live import Live
 from moot.runs.process import is_dead, this_process
 from moot.runs.queue import Backlog, Load
 from moot.runs.runner import Runner
-from moot.store.store import Unfinished
+from moot.store.processes import Unfinished
 
 log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from moot.runs.queue import Backlog, Load
 from moot.runs.runner import Runner
 from moot.store import jobs
 from moot.store.postgres import PostgresPool
-from moot.store.store import Worker
+from moot.store.processes import Worker
 
 if TYPE_CHECKING:
     from moot.store.postgres import Pool

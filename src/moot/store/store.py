@@ -15,6 +15,7 @@ from moot.core.notices import Notice, notices
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
 from moot.store.database import Database, Job, Operation, Row, Whole, alone, ask, reading, run_of, writing
+from moot.store.processes import Running, Unfinished, Worker
 from moot.store.refusals import answered, cannot_delete, cannot_enqueue, cannot_take, fenced, no_workflow, not_found
 from moot.store.sql import (
     debate_parameters,
@@ -45,32 +46,6 @@ class Summary(NamedTuple):
     stars: int | None
     workflow: str | None
     """The id of the issue made of it."""
-
-
-class Unfinished(NamedTuple):
-    """A debate that is queued, running, stopping or waiting; times by the database's clock, which says `now`."""
-
-    record: Record
-    waiting_since: float | None
-    now: float
-
-
-class Running(NamedTuple):
-    """A run that has not said how it ended, and whose it is."""
-
-    debate_id: str
-    run: int
-    owner: str | None
-
-
-class Worker(NamedTuple):
-    """A process that runs debates from a queue, and when it was last seen alive."""
-
-    id: str
-    process: str
-    concurrency: int
-    started_at: float = 0.0
-    seen_at: float = 0.0
 
 
 class Store:
@@ -112,6 +87,12 @@ class Store:
         if record.status is Status.QUEUED:
             yield run_of(rows[0])
         return record_from(rows[0])
+
+    @reading
+    def find(self, key: str) -> Operation[Record | None]:
+        """The debate that was created under a key, be it hidden by now."""
+        rows = yield ask("find_by_key", idempotency_key=key)
+        return record_from(rows[0]) if rows else None
 
     @reading
     def load(self, debate_id: str) -> Operation[StoredDebate]:

@@ -153,7 +153,7 @@ class Pages:
         except NotFound:
             raise
         except MootError as error:
-            return await self._debate(debate_id, error, last(posted, "text"))
+            return await self._debate(debate_id, error, {name: last(posted, name) for name in posted})
         return _to(f"/debates/{made.id if isinstance(made, Record) else debate_id}")
 
     async def delete(self, request: Request) -> Response:
@@ -190,10 +190,12 @@ class Pages:
         written = await asyncio.to_thread(place.find, debate_id) if place else None
         view |= {"place": place.path if place else None, "written": written}
         about = {"view": view, "debate": reading, "folded": view["document"] is not None}
-        return about | {"created": iso(reading.record.created_at), "typed": "", "fault": ""}
+        return about | {"created": iso(reading.record.created_at), "typed": {}, "fault": ""}
 
-    async def _debate(self, debate_id: str, error: MootError | None = None, typed: str = "") -> Response:
-        about = await self._about(debate_id) | {"typed": typed, "fault": str(error) if error else ""}
+    async def _debate(
+        self, debate_id: str, error: MootError | None = None, typed: Mapping[str, str] | None = None
+    ) -> Response:
+        about = await self._about(debate_id) | {"typed": typed or {}, "fault": str(error) if error else ""}
         return self._page("debate.html", _status(error) if error else HTTPStatus.OK, **about)
 
     async def _estimate(self, format: str, topic: str, wanted: Mapping[str, Any]) -> str:

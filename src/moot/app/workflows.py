@@ -1,0 +1,34 @@
+"""An outcome made into an issue, once, and handed over until that has succeeded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from moot.app.drafts import new_id
+from moot.core.debate import Workflow
+from moot.delivery.issues import hand_over, hand_over_due, longest_seconds
+from moot.errors import InvalidInput
+from moot.reading.debate import Reading
+from moot.reading.unreadable import UNREADABLE, UnreadableOutcome
+from moot.settings import AppSettings
+from moot.store.store import Store
+
+
+async def make(store: Store, reading: Reading, configured: AppSettings, environ: Mapping[str, str]) -> Workflow:
+    debate_id, outcome, settings = reading.record.id, reading.outcome, configured.workflow
+    if isinstance(outcome, UnreadableOutcome):
+        raise InvalidInput(f"no workflow can be made of {debate_id}: {UNREADABLE}")
+    issue = outcome.issue(reading.record) if outcome else None
+    if issue is None:
+        raise InvalidInput(f"{debate_id} has no decision to make a workflow of")
+    new = Workflow(id=new_id("WFL"), title=issue.title, body=issue.body)
+    made = await store.add_workflow(debate_id, new, longest_seconds(settings) if settings else None)
+    if made.delivered:
+        return made
+    if settings is None:
+        return replace(made, result="kept in moot; name a file, command or webhook under `workflow` in moot.yaml")
+    if made.id == new.id:
+        return await hand_over(store, debate_id, made, settings, environ)
+    already = replace(made, result="it is being handed over already; look again in a while")
+    return await hand_over_due(store, settings, environ, debate_id) or already
