@@ -278,7 +278,7 @@ def read_config(path: Path, is_own: bool = False) -> ConfigFile:
         raise InvalidInput(f"{path.name} is over {MAX_FILE // 1000} kB")
     try:
         values = {} if (read := strict_yaml.load(content.decode(errors="replace")).value) is None else read
-    except InvalidInput as error:
+    except ValueError as error:
         raise InvalidInput(f"{path.name}: {error}") from None
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise InvalidInput(f"{path.name} holds no settings: write lines of the form `name: value`")

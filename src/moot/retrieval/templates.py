@@ -118,7 +118,7 @@ def _content(path: Path) -> str:
 def _front_matter(text: str, path: Path) -> dict[str, Any]:
     try:
         fields = load(text).value
-    except InvalidInput as error:
+    except ValueError as error:
         raise InvalidInput(f"{path}: between the lines of ---, {error}") from None
     if not isinstance(fields, dict):
         raise InvalidInput(f"{path}: the lines between --- must be of the form `title: …` and `when: …`")

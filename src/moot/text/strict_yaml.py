@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from moot.errors import InvalidInput
-
 if TYPE_CHECKING:
     from yaml import Node
 
@@ -23,7 +21,7 @@ class Yaml(NamedTuple):
 
 
 def load(text: str) -> Yaml:
-    """Raises InvalidInput that says what is wrong, and in which line."""
+    """Raises a ValueError that says what is wrong, and in which line."""
     import yaml  # slow to import
 
     try:
@@ -31,9 +29,9 @@ def load(text: str) -> Yaml:
         root = loader.get_single_node()
         return Yaml(None if root is None else loader.construct_document(root), root)
     except yaml.MarkedYAMLError as error:
-        raise InvalidInput(f"{line_of(error.problem_mark)}: this is no YAML: {error.problem}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise InvalidInput(f"this is no YAML: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{line_of(error.problem_mark)}: this is no YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"this is no YAML: {' '.join(str(error).split())}") from None
 
 
 def line_of(mark: Any) -> str:
@@ -51,19 +49,19 @@ def _bounded() -> type[Any]:
             event: Any = self.peek_event()  # type: ignore[no-untyped-call]
             where = line_of(event.start_mark)
             if isinstance(event, yaml.AliasEvent):  # a few lines of them can grow beyond all memory
-                raise InvalidInput(f"{where}: write out what *{event.anchor} stands for")
+                raise ValueError(f"{where}: write out what *{event.anchor} stands for")
             self.depth, self.nodes = self.depth + 1, self.nodes + 1
             if self.depth > MAX_DEPTH:
-                raise InvalidInput(f"{where}: nested too deeply to be read")
+                raise ValueError(f"{where}: nested too deeply to be read")
             if self.nodes > MAX_NODES:
-                raise InvalidInput(f"{where}: too long to be read")
+                raise ValueError(f"{where}: too long to be read")
             node = super().compose_node(parent, index)
             self.depth -= 1
             return node
 
         def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
             if len(node.value) > MAX_NUMBER:
-                raise InvalidInput(f"{line_of(node.start_mark)}: a number with too many digits")
+                raise ValueError(f"{line_of(node.start_mark)}: a number with too many digits")
             return int(super().construct_yaml_int(node))
 
     Bounded.add_constructor("tag:yaml.org,2002:int", Bounded.construct_yaml_int)

@@ -136,7 +136,7 @@ def _parsed(file: Path, content: TypeAdapter[Any], name: str, within: Path | Non
     text = _text(file, within)
     try:
         value: Any = clean(_json(text) if file.suffix == ".json" else load(text).value)
-    except InvalidInput as error:
+    except (InvalidInput, ValueError) as error:
         raise InvalidInput(f"{file}, {error}") from None
     except RecursionError:
         raise InvalidInput(f"{file} is nested too deeply to be read") from None
@@ -163,7 +163,7 @@ def _json(text: str) -> Any:
 def _faults(text: str, error: ValidationError, under: tuple[str, ...]) -> str:
     """The first faults, each with its line and field."""
     root = None
-    with suppress(InvalidInput):
+    with suppress(ValueError):
         root = load(text.replace("\t", " ")).root  # JSON is YAML too, but for its tabs
     found = error.errors(include_input=False, include_url=False)
     more = [f"and {len(found) - MAX_FAULTS} more"] if len(found) > MAX_FAULTS else []
