@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 import aiohttp
@@ -16,6 +18,19 @@ from moot.core.debate import Turn
 from moot.errors import StoreError
 
 WORD_SECONDS = 0.05
+
+
+class Trouble(NamedTuple):
+    """What befalls a database, and how it ends."""
+
+    begin: Callable[[], Awaitable[object]]
+    end: Callable[[], Awaitable[object]]
+    health: int = 503
+    """What a server says of itself meanwhile."""
+
+
+def crash(cluster: Cluster) -> Trouble:
+    return Trouble(partial(asyncio.to_thread, cluster.crash), partial(asyncio.to_thread, cluster.start))
 
 
 class Outage(NamedTuple):
@@ -32,8 +47,8 @@ class Outage(NamedTuple):
     """Seconds from the database's return to the next stored turn."""
 
 
-async def outage(place: Place, cluster: Cluster, seconds: float) -> Outage:
-    """Crash the Postgres below a server and two workers that run a debate of each format."""
+async def outage(place: Place, trouble: Trouble, seconds: float) -> Outage:
+    """Trouble the Postgres below a server and two workers that run a debate of each format."""
     web = place.troupe.start("web", "serve", "--no-work", "--port", "0")
     address = (await web.ready()).split()[3]
     processes = [web, place.start("first"), place.start("second")]
@@ -42,12 +57,12 @@ async def outage(place: Place, cluster: Cluster, seconds: float) -> Outage:
     await until(lambda: _stored(place, ids, 4))
     before = [(await place.app.load(debate_id)).turns for debate_id in ids]
     health = [await _health(address)]
-    cluster.crash()
+    await trouble.begin()
     stopped = time.monotonic()
-    await until(lambda: _says(address, 503))
+    await until(lambda: _says(address, trouble.health))
     await asyncio.sleep(max(0.0, seconds - (time.monotonic() - stopped)))
     health.append(await _health(address))
-    cluster.start()
+    await trouble.end()
     back, held = time.monotonic(), [await _turns(place, debate_id) for debate_id in ids]
     await until(lambda: _stored(place, ids, sum(map(len, held)) + 1))
     going_again = time.monotonic() - back

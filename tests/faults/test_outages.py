@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cuts import Cuts, cut, named
-from outages import Outage, outage
+from outages import Outage, crash, outage
 from scenes import SCENES, TOPIC, Blow, create, finished, told
 from sweeps import place
 from troupe import Cluster, own_postgres, until
@@ -32,7 +32,7 @@ async def test_a_postgres_that_crashes_in_the_middle_of_debates_costs_only_the_t
     cluster: Cluster, tmp_path: Path
 ) -> None:
     async with place(cluster.database(), tmp_path, {}) as here:
-        seen = await outage(here, cluster, seconds=3)
+        seen = await outage(here, crash(cluster), seconds=3)
     assert seen == Outage([200, 503, 200], True, 0, 0, 0, seen.going_again)
     assert seen.going_again < 10
 

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from contests import Contest, contend, freeze
 from losses import BRIEF, HELD, Timing, lose_a_worker
-from scenes import SCENES, create, finished, told
+from scenes import SCENES, TOPIC, create, finished, told
 from sweeps import Place, place
 from troupe import until
 
 from moot.core.debate import Status
+from moot.runs.retries import TAKEN_OVER
 
 WORKERS = 8
+TAKEOVER_SECONDS = 40.0
+"""Those of a lease, and ten more."""
 LOOK = 1.0
 """A worker looks so often for what the dead have left."""
 
@@ -52,6 +55,21 @@ async def test_a_server_that_was_killed_goes_on_with_everything_at_its_next_star
             stored = await here.app.load(debate_id)
             assert stored.record.run == 2
             assert told(stored.turns) == here.expected[name]
+
+
+async def test_a_debate_in_a_terminal_that_is_killed_beside_a_server_is_taken_over_by_it(tmp_path: Path) -> None:
+    async with place(f"sqlite:///{tmp_path}/moot.db", tmp_path, {}) as here:
+        await here.start("server").ready()
+        here.server.word_seconds = HELD
+        debate_id = (await here.app.create("duel", TOPIC, SCENES["duel"].settings)).id
+        terminal = here.troupe.start("terminal", "debate", "--resume", debate_id, "--json")
+        await until(lambda: here.server.requests != [])
+        terminal.kill()
+        here.server.word_seconds = 0.0
+        await until(lambda: finished(here.app, debate_id), TAKEOVER_SECONDS)
+        stored = await here.app.load(debate_id)
+        assert told(stored.turns) == here.expected["duel"]
+        assert [failure.code for failure in stored.failures] == [TAKEN_OVER]
 
 
 async def test_of_eight_workers_with_a_job_each_one_runs_the_debate(here: Place, postgres_url: str) -> None:

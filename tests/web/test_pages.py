@@ -23,6 +23,7 @@ from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.llm.client import Request
 from moot.runs.embedded import EmbeddedQueue
+from moot.runs.process import this_process
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.guard import POLICY
@@ -508,6 +509,22 @@ async def test_a_failed_debate_says_why_and_is_tried_again() -> None:
     assert page.one("details", class_="failures").one("summary").text == "1 attempt failed on the way"
     await house.reader.submit(f"/debates/{debate_id}/resume")
     await house.until(debate_id, Status.FINISHED)
+
+
+async def test_a_debate_whose_process_is_gone_is_resumed_from_its_page(house: House) -> None:
+    record = await house.app.create("duel", "Cats?", {"max_rounds": 1})
+    await house.app.store.take(record.id, this_process().replace("process ", "process 999", 1), 1000)
+    page = await house.reader.open(f"/debates/{record.id}")
+    assert "The process that ran it is gone." in page.one("section", id="controls").text
+    await house.reader.submit(f"/debates/{record.id}/resume")
+    await house.until(record.id, Status.FINISHED)
+
+
+async def test_a_debate_that_runs_elsewhere_has_nothing_to_resume(house: House) -> None:
+    record = await house.app.create("duel", "Cats?", {"max_rounds": 1})
+    await house.app.store.take(record.id, "process 1 on another machine", 1000)
+    page = await house.reader.open(f"/debates/{record.id}")
+    assert page.all("form", action=f"/debates/{record.id}/resume") == []
 
 
 async def test_a_debate_that_is_not_there_is_a_page_that_says_so(house: House) -> None:

@@ -72,6 +72,8 @@ class EmbeddedQueue:
         record = await self._runner.store.enqueue(debate_id)
         if record.status is Status.QUEUED:
             self._admit(debate_id)
+        elif record.status is Status.RUNNING:  # its process may be dead
+            await self.look_after(debate_id)
         return record
 
     async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:

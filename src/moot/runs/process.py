@@ -7,6 +7,8 @@ import os
 import socket
 from pathlib import Path
 
+from moot.core.debate import Record, Status
+
 SINCE = ", since "
 
 
@@ -45,6 +47,13 @@ def is_dead(owner: str) -> bool:
         return False
     # A number is given again, in a container soon; who had it before began at another time.
     return _state(number) == "Z" or bool(since and _since(int(number)) not in ("", SINCE + since))
+
+
+def is_lost(record: Record, now: float) -> bool:
+    """Whether a debate's run is over without having said so: its process is dead, or its lease has ended."""
+    if record.status is not Status.RUNNING:
+        return False
+    return (record.lease_until or 0.0) < now or bool(record.owner and is_dead(record.owner))
 
 
 def _since(number: int) -> str:

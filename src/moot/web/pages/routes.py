@@ -33,6 +33,7 @@ from moot.core.trace import iso
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.llm.addresses import refuse_addresses
 from moot.reading.words import STATUS_TEXTS, notice_text, title_of
+from moot.runs.process import is_lost
 from moot.text.plain import printable, shortened, whole_number
 from moot.web.api import WebState
 from moot.web.pages.form_values import Posted, last
@@ -189,6 +190,7 @@ class Pages:
         place = self._app.documents.place_of(reading)
         written = await asyncio.to_thread(place.find, debate_id) if place else None
         view |= {"place": place.path if place else None, "written": written}
+        view["lost"] = is_lost(reading.record, time.time())
         about = {"view": view, "debate": reading, "folded": view["document"] is not None}
         return about | {"created": iso(reading.record.created_at), "typed": {}, "fault": ""}
 
