@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -342,6 +344,22 @@ async def test_a_batch_in_which_one_fails_and_one_is_a_person_has_failed() -> No
     _, stage = speakers_on_stage(x_is_a_person_and_y_fails)
     assert (await stage.run()).status is Status.FAILED
     assert await stage.order() == [ONE_ROUND[2]]
+
+
+async def test_what_a_format_computes_of_long_turns_holds_up_nothing_else_in_the_process() -> None:
+    threads: dict[int, threading.Thread] = {}
+
+    def notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
+        threads[turn.position] = threading.current_thread()
+        return ()
+
+    stage = Stage(
+        lambda request: ballot(7, 5) if request.schema else "w" * 7500,
+        format=replace(DUEL, notes=notes),
+        settings=TWO,
+    )
+    assert (await stage.run()).status is Status.FINISHED
+    assert [thread is threading.main_thread() for thread in threads.values()] == [True, False, False, False, False]
 
 
 # Events

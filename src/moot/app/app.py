@@ -331,7 +331,7 @@ class App:
 
     async def export(self, debate_id: str, style: str) -> str:
         """A debate as a document: `md`, `html`, an `argdown` map, or `json`, which is its trace."""
-        return export(await self.read(debate_id), style)
+        return await asyncio.to_thread(export, await self.read(debate_id), style)
 
     async def export_all(self, folder: Path, chosen: Chosen) -> Manifest:
         """Write the traces of many debates to a new folder, the newest first."""

@@ -1,6 +1,7 @@
 """Replay the stored turns into a script, play what is missing, store each turn, tell the readers.
 
-Knows no format, no database and no vendor by name: it is handed a script, a store, players and a sink.
+Knows no format, no database and no vendor by name: it is handed a script, a store, players and a sink. What a format
+computes from much text runs in a thread, so that other debates go on meanwhile.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from moot.core.debate import NO_USAGE, Failure, HumanReply, JsonObject, Limits, Record, Status, Step, Turn, Usage
 from moot.core.emitter import Emitter, Sink
@@ -31,6 +33,10 @@ from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+LITTLE = 10_000
+"""Characters of a debate; whatever they are, a format has read them in a few milliseconds."""
 
 
 class Control(NamedTuple):
@@ -155,6 +161,7 @@ class _Run:
         self.control = Control(concluding=record.concluding)
         self.emitter = Emitter(record.id, record.run, sink, now)
         self.advanced = False
+        self.characters = sum(len(turn.content) for turn in turns)
         self.round: int | None = None
         self.rounds: set[int] = set()
 
@@ -185,19 +192,19 @@ class _Run:
         self.emitter.emit(DebateStarted(format=record.format, topic=record.topic, run=record.run))
         self.debate = self.format.open(self.record)
         cast = ScriptRun(self.format, self.debate, self.turns)
+        await self._computed(cast.catch_up)
         self.control = self.control._replace(remarks=len(await self._remarks()))
         while cast.batch:
-            limit, played = self.debate.stop_reason, bool(cast.missing())
-            if played:
-                if self.control.stopping:
-                    return await self._stopped("stopped")
-                if self.until and self.until(cast.missing()):
-                    return await self._stopped("handed_back")
-                await self._hear(cast)
-                if not await self._interrupt(cast):
-                    await self._play_missing(cast)
-            cast.advance(cast.replayed())
-            if played and self.debate.stop_reason != limit and self.debate.stop_reason in Limits.model_fields:
+            if self.control.stopping:
+                return await self._stopped("stopped")
+            if self.until and self.until(cast.missing()):
+                return await self._stopped("handed_back")
+            await self._hear(cast)
+            if not await self._interrupt(cast):
+                await self._play_missing(cast)
+            limit = self.debate.stop_reason
+            await self._computed(cast.catch_up)
+            if self.debate.stop_reason != limit and self.debate.stop_reason in Limits.model_fields:
                 self.emitter.emit(LimitReached(reason=self.debate.stop_reason))
         if cast.outcome is None:
             raise TypeError(f"the script of {self.format.name} returned no outcome")
@@ -333,14 +340,20 @@ class _Run:
 
     async def _store(self, turn: Turn) -> Turn:
         """Make a turn durable, then show it."""
-        title, notes = self.format.title(turn.seat, self.debate), self.format.notes(self.debate, turn)
+        title = self.format.title(turn.seat, self.debate)
         async with self.emitter.turn_id() as event_id:
             turn = replace(turn, event_id=event_id)
+            self.characters += len(turn.content)
+            notes = await self._computed(partial(self.format.notes, self.debate, turn))
             self.control = await self.store.append(self.record.id, turn)
             self.advanced = True
             self.emitter.show(turn, title, notes)
         self.on_stored(turn)
         return turn
+
+    async def _computed(self, work: Callable[[], T]) -> T:
+        """What a format makes of the turns; it may take long where there is much to read."""
+        return work() if self.characters < LITTLE else await asyncio.to_thread(work)
 
     async def _end(self, ending: RunResult, event: Terminal) -> RunResult:
         await self.store.end(self.record.id, self.record.run, ending)

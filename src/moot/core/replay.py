@@ -23,17 +23,14 @@ def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tupl
     """The steps a debate would play next; empty when its script is through. Pure: plays nothing."""
     debate = format.open(record)
     cast = ScriptRun(format, debate, turns)
-    while cast.batch and not cast.missing():
-        cast.advance(cast.replayed())
+    cast.catch_up()
     return cast.missing()
 
 
 def replayed_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Sequence[Step]:
     """The steps that stored turns answer, as a debate with this record asks them. Raises ScriptChanged."""
     debate = format.open(record)
-    run = ScriptRun(format, debate, turns)
-    while run.batch and not run.missing():
-        run.advance(run.replayed())
+    ScriptRun(format, debate, turns).catch_up()
     return debate.steps[: len(turns)]
 
 
@@ -96,6 +93,11 @@ class ScriptRun:
             return (interruption,)
         return tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
 
+    def catch_up(self) -> None:
+        """Hand over what is stored, until the script is through or asks for something new."""
+        while self.batch and not self.missing():
+            self.advance(self.replayed())
+
     def _check(self) -> None:
         """What is stored of the batch must be what the script asks for."""
         for at, step in enumerate(self.batch, self.base):
@@ -134,5 +136,6 @@ class ScriptRun:
         while (turn := self.stored.get(self.base)) and (turn.seat, turn.kind) == REMARK:
             self.debate.transcript.append(turn)
             self.debate.steps.append(Step(*REMARK))
+        self.debate.usage()  # counted here, so that whoever reads the debate, in whatever thread, changes nothing
         if not self.interruption():
             self._check()

@@ -66,22 +66,24 @@ class AnswerStream:
         self.restart()
 
     def restart(self) -> Callable[[str], None]:
-        self._raw = ""
-        self._read_at = 0
+        self._pieces: list[str] = []
+        self._length = self._read_at = 0
         """So long it must be before it is read again: reading it at every token would take for ever."""
         self._shown = 0
         return self.feed
 
     def feed(self, text: str) -> None:
-        self._raw += text
-        if len(self._raw) < self._read_at:
+        self._pieces.append(text)
+        self._length += len(text)
+        if self._length < self._read_at:
             return
-        self._read_at = len(self._raw) * 65 // 64
-        start = self._raw.find("{")
+        self._read_at = self._length * 33 // 32
+        raw = "".join(self._pieces)
+        start = raw.find("{")
         if start < 0:
             return
         try:
-            partial = from_json(self._raw[start:], allow_partial="trailing-strings")
+            partial = from_json(raw[start:], allow_partial="trailing-strings")
         except ValueError:
             return
         value = partial.get(self._field) if isinstance(partial, dict) else None

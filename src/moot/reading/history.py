@@ -14,7 +14,7 @@ from moot.errors import MootError, ScriptChanged
 
 
 def events_of(stored: StoredDebate, format: AnyFormat) -> list[events.Event]:
-    """The stored turns, and how the debate has ended or what it asks."""
+    """The stored turns, and how the debate has ended or what it asks. For a thread: formats may have much to note."""
     last = ending(stored, format)
     return [*turn_events(stored.record, stored.turns, format), *([last] if last else [])]
 

@@ -76,7 +76,7 @@ async def _stored(store: Loads, formats: Mapping[str, AnyFormat], debate_id: str
         stored = await store.load(debate_id)
     except StoreError:  # it is away; what happens meanwhile will be there when it is back
         return None
-    events = events_of(stored, format_of(formats, stored.record))
+    events = await asyncio.to_thread(events_of, stored, format_of(formats, stored.record))
     return sorted(events, key=lambda event: event.id)  # turns played side by side end in any order
 
 

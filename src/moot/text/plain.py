@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -15,9 +15,20 @@ if TYPE_CHECKING:
 MAX_SLUG = 60
 
 
+_LETTERS_AND_MARKS = re.compile(r"[\w\s\x00-\u02ff]*[^\w\s\x00-\u02ff]{0,32}")
+
+
+def normalized(form: Literal["NFC", "NFKD"], text: str) -> str:
+    """Unicode's normal form of a text, in which at most 32 marks that follow each other are put in order.
+
+    To order them all takes the square of their number, and no letter of any language has as many.
+    """
+    return "".join(unicodedata.normalize(form, piece) for piece in _LETTERS_AND_MARKS.findall(text))
+
+
 def slug(title: str) -> str:
     """The title as part of a file name, at most 60 of a-z, 0-9 and dashes, broken at a word."""
-    letters = unicodedata.normalize("NFKD", title.casefold()).encode("ascii", "ignore").decode()
+    letters = normalized("NFKD", title.casefold()).encode("ascii", "ignore").decode()
     whole = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     if len(whole) > MAX_SLUG:
         whole = whole[: MAX_SLUG + 1].rpartition("-")[0] or whole[:MAX_SLUG]

@@ -26,6 +26,8 @@ SAME = 80.0
 """Two sentences so alike, out of 100, are one."""
 CONTAINED = 0.8
 """A sentence with so many of its word triples in a text was said there, however it was cut."""
+MAX_COMPARED, MAX_CHARACTERS = 300, 20_000
+"""So many sentences of a text, and so much of it, are compared with those of another: comparing takes the square."""
 AS_LONG = 0.6
 """A sentence much longer than another says more, even if it holds every word of it."""
 
@@ -36,13 +38,14 @@ Triple: TypeAlias = tuple[str, ...]
 
 def repetition(text: str, previous: str) -> float:
     """The share of a text, by words, whose sentences stood in the previous one already."""
-    before = _sentences(previous)
+    before = _sentences(previous[:MAX_CHARACTERS])[:MAX_COMPARED]
     known = set(_triples(words(previous).split()))
-    total = repeated = 0
-    for sentence in _sentences(text):
-        length = len(sentence.split())
+    total = repeated = read = 0
+    for number, sentence in enumerate(_sentences(text)):
+        length, read = len(sentence.split()), read + len(sentence)
         total += length
-        if _contained(sentence, known) or _repeated(sentence, before):
+        compared = number < MAX_COMPARED and read <= MAX_CHARACTERS
+        if _contained(sentence, known) or (compared and _repeated(sentence, before)):
             repeated += length
     return repeated / total if total else 0.0
 

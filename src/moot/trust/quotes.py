@@ -10,7 +10,7 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -18,6 +18,8 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from rapidfuzz.fuzz import partial_ratio_alignment, ratio
+
+from moot.text.plain import normalized
 
 Verdict = Literal["verified", "near", "missing"]
 Span: TypeAlias = tuple[int, int]
@@ -35,6 +37,8 @@ ALIGNED = 120
 """Characters; what is longer is not slid along the whole text, which can take minutes."""
 PAIRS, ANCHORS = 32, 8
 """So many pairs of words of a long quote are looked for, and so many places of each are tried."""
+MAX_PARTS, MAX_NEAR = 8, 24
+"""A quote in more parts, or one after so many others that are not found, is found word for word or not at all."""
 NEGATIONS = frozenset({"cannot", "neither", "never", "no", "none", "nor", "not", "t", "without"})
 """The `t` is what is left of "isn't"."""
 
@@ -89,12 +93,14 @@ def tags(sources: Sequence[Source]) -> dict[str, Source]:
     return {f"S{number}": source for number, source in enumerate(sources, 1)}
 
 
-def check(quote: str, text: str) -> Match:
+def check(quote: str, text: str, *, look_near: bool = True) -> Match:
     """Look for the quote; an ellipsis in it stands for whatever the text says between its parts."""
     parts = _parts(quote)
     if places := _places(parts, _normal(text)):
         hidden = _hidden_negation(places, _normal(text))
         return Match("near", _original(text, *hidden)) if hidden else Match("verified")
+    if not look_near or len(parts) > MAX_PARTS or len(quote) > MAX_QUOTE:  # comparing takes its time
+        return Match("missing")
     passages = [_nearest(part, text) for part in parts if len(parts) == 1 or _long_enough(part)]
     found = [passage for passage in passages if passage]
     return Match("near", " … ".join(found)) if found and len(found) == len(passages) else Match("missing")
@@ -113,11 +119,15 @@ def words(text: str) -> str:
 
 def check_all(text: str, sources: Sequence[Source]) -> tuple[Checked, ...]:
     """Check everything a text cites; what is cited from a source that does not exist is missing."""
-    known = tags(sources)
-    return tuple(
-        Checked(quote, tag, *(check(quote, known[tag].text) if tag in known else Match("missing")))
-        for quote, tag in cited(text)
-    )
+    return tuple(_checked(cited(text), tags(sources)))
+
+
+def _checked(citations: Iterator[Citation], known: Mapping[str, Source]) -> Iterator[Checked]:
+    unverified = 0
+    for quote, tag in citations:
+        found = check(quote, known[tag].text, look_near=unverified < MAX_NEAR) if tag in known else Match("missing")
+        unverified += found.verdict != "verified"
+        yield Checked(quote, tag, *found)
 
 
 # Finding what is quoted: from each tag backwards, so that a mark which is never closed spoils nothing
@@ -190,7 +200,7 @@ _LETTERS = _Letters()
 
 def _composed(text: str) -> str:
     """One form for each character, in hyphens and line marks too; no longer or shorter after the first step."""
-    text = unicodedata.normalize("NFC", text)
+    text = normalized("NFC", text)
     text = BLOCK_QUOTE.sub(lambda mark: " " * len(mark[0]), text)
     text = HYPHEN.sub(lambda mark: "\0" * len(mark[0]), text)
     return MINUS.sub("−", text)
@@ -257,7 +267,7 @@ def _original(text: str, start: int, end: int) -> str:
     normal, spans = _normal(text), _spans(text)
     first = normal.count(" ", 0, start + 1) - 1  # a place may begin at the space before a word
     last = normal.count(" ", 0, end - 1) - 1
-    return unicodedata.normalize("NFC", text)[spans[2 * first] : spans[2 * last + 1]]
+    return normalized("NFC", text)[spans[2 * first] : spans[2 * last + 1]]
 
 
 def _aligned(part: str, normal: str) -> Span | None:

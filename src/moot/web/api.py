@@ -113,7 +113,7 @@ async def list_debates(
 @routes.get("/debates/{debate_id}")
 async def show_debate(debate_id: DebateId, server: Serving) -> WholeDebate:
     """A debate with its turns, outcome, usage, and the question it waits with."""
-    return whole_debate(await server.app.read(debate_id))
+    return await asyncio.to_thread(whole_debate, await server.app.read(debate_id))
 
 
 @routes.delete("/debates/{debate_id}", status_code=204)
@@ -197,7 +197,8 @@ async def follow_debate(
     """Server-sent events: what was missed, then what happens; ends after the terminal event."""
     reading = await server.app.read(debate_id)
     seen = after if last_event_id is None else last_event_id
-    return EventStream(server.hub, reading.record, events_of(reading.stored, reading.format), seen, follow)
+    events = await asyncio.to_thread(events_of, reading.stored, reading.format)
+    return EventStream(server.hub, reading.record, events, seen, follow)
 
 
 @routes.get(

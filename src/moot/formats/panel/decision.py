@@ -27,6 +27,8 @@ LINKED = 55.0
 """A key argument so like a sentence of a turn, out of 100, came from there."""
 MAX_LINKS, CLOSE = 2, 10.0
 """At most so many turns, and only those nearly as like it as the likest."""
+MAX_COMPARED = 1000
+"""Characters of a point and of a sentence; comparing takes their product."""
 SHORT = 160
 CONVERGED = {"agreed": 2, "clear_winner": 2, "quick_agreement": 1, "stagnant": 1, "concluded": 1}
 """How far up the levels each way of ending may lead; any other ran out of something."""
@@ -220,8 +222,12 @@ def _view(debate: Debate[Any], seat: str, name: str, answer: Synthesis) -> Final
 
 def linked(point: str, turns: Sequence[Turn]) -> list[int]:
     """The turns that a point came from, the likeliest ones, in order."""
+    point = point[:MAX_COMPARED]
     scores = [
-        (max((token_set_ratio(point, text) for text in sentences(turn.content)), default=0.0), turn.position)
+        (
+            max((token_set_ratio(point, text[:MAX_COMPARED]) for text in sentences(turn.content)), default=0.0),
+            turn.position,
+        )
         for turn in turns
     ]
     best = max((score for score, _ in scores), default=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -32,7 +33,7 @@ class ResourceReader:
 
     async def transcript(self, id: str) -> str:
         """Every word of a debate, with its outcome."""
-        return _quoted(transcript(await self.app.read(id)))
+        return _quoted(await asyncio.to_thread(transcript, await self.app.read(id)))
 
     async def decision(self, id: str) -> str:
         """The record of a debate's outcome; the transcript where its format writes no record of its own."""

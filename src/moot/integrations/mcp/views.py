@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from datetime import datetime
 from functools import wraps
@@ -72,7 +73,10 @@ class PastDecisions(Quoting):
 
 
 async def report_on(app: App, debate_id: str) -> DebateReport:
-    reading = await app.read(debate_id)
+    return await asyncio.to_thread(_report, await app.read(debate_id))
+
+
+def _report(reading: Reading) -> DebateReport:
     record = reading.record
     question = QuestionView.model_validate(reading.question) if reading.question else None
     speeches = [

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
@@ -134,7 +135,8 @@ async def _play(app: App, format: AnyFormat, about: About, after: int) -> Playin
         failed.code = last.code
         raise failed
     reading = await app.read(about.debate)
-    content = words.as_json(reading, last) if about.as_json else words.answer(reading, last, about)
+    told = partial(words.as_json, reading, last) if about.as_json else partial(words.answer, reading, last, about)
+    content = await asyncio.to_thread(told)
     yield DebateAnswer(content, reading.usage, reading.record.status)
 
 
