@@ -695,3 +695,30 @@ async def test_the_moderator_s_schema_knows_only_the_names_of_the_catalog() -> N
     assert choice["perspectives"]["items"]["enum"][:2] == [FAST, "Simplicity Advocate"]
     assert len(choice["perspectives"]["items"]["enum"]) == 6
     assert (choice["debaters"]["minimum"], choice["debaters"]["maximum"]) == (2, 4)
+
+
+# --- names ---
+
+
+async def test_a_perspective_with_a_backslash_in_its_name_takes_part_under_it() -> None:
+    own = {"name": r"C:\1 \g \Users", "priorities": ["speed"], "trade_offs": "Will accept complexity for speed"}
+    stage = panel(
+        Panelists(opening=lambda call: f"Debater 1 and Debater 2 should agree, {new_words(call)}"),
+        {**ONE, "custom_perspectives": [own], "perspectives": [own["name"], "Simplicity Advocate"]},
+    )
+    assert (await stage.run()).status is Status.FINISHED
+    assert any(
+        r"C:\1 \g \Users and Simplicity Advocate should agree" in text(request) for request in asked(stage, "rebuttal")
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["The person who asked", "the  PERSON, who asked", "Moderator", "you", "The\u200b Human"]
+)
+async def test_a_perspective_may_not_be_called_like_another_speaker(name: str) -> None:
+    own = {"name": name, "priorities": ["speed"], "trade_offs": "Will accept complexity for speed"}
+    app = scripted_app(ScriptedModel([]))
+    for settings in ({"custom_perspectives": [own]}, {"perspectives": [own, "Simplicity Advocate"]}):
+        with pytest.raises(InvalidInput, match="is what somebody else in the debate is called; choose another name"):
+            await app.create("panel", TOPIC, {**ONE, **settings})
+    assert PanelSettings.model_validate({"custom_perspectives": [own]}).custom_perspectives  # as it was stored once

@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
 from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Step, Usage
-from moot.core.format import AnyFormat
+from moot.core.format import NEW, AnyFormat
 from moot.core.replay import next_steps, replayed_steps
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, ScriptChanged, faults
@@ -116,7 +116,7 @@ class Drafts:
         known = ", ".join(sorted(format.settings.model_fields))
         try:
             checked: Settings = format.settings.model_validate(
-                clean({**self._settings.formats.get(format.name, {}), **settings})
+                clean({**self._settings.formats.get(format.name, {}), **settings}), context=NEW
             )
         except ValidationError as error:
             raise InvalidInput(f"{format.name} settings: {faults(error)}; known: {known}") from None

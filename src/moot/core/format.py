@@ -36,6 +36,8 @@ REASONS: Mapping[str, str] = {
     "completed": "everything was said",
 }
 """Why a debate of any format may have ended, as it follows "because"."""
+NEW = {"debate": "new"}
+"""The context in which the settings of a new debate are validated; those of stored ones are taken as they are."""
 HUMAN = Seat("human", "You", "human", max_tokens=0, player="human")
 """Every format has it, whether it says so or not."""
 

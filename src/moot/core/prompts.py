@@ -19,6 +19,7 @@ from moot.core.debate import Step, Turn
 from moot.core.format import AnyFormat
 from moot.core.own_prompts import OwnPrompts
 from moot.core.script import Debate
+from moot.text.chat_tokens import without_chat_tokens
 
 WORDS_PER_TOKEN = 0.45
 """How many words to ask for, per token of the cap: replies then end by themselves, well before it."""
@@ -63,8 +64,9 @@ class Prompts:
     def messages(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
         now = Part("user", self.instruction(format, debate, step, len(debate.transcript)))
         grouped = groupby([*self.read(format, debate, step), now], key=lambda part: part.role)
-        messages = (Message(role, "\n\n".join(part.text for part in parts)) for role, parts in grouped)
-        return (Message("system", self.rules(format, debate, step)), *messages)
+        texts = ((role, "\n\n".join(part.text for part in parts)) for role, parts in grouped)
+        rules: tuple[Role, str] = ("system", self.rules(format, debate, step))
+        return tuple(Message(role, without_chat_tokens(text)) for role, text in (rules, *texts))
 
     def read(self, format: AnyFormat, debate: Debate[Any], step: Step, since: int = 0) -> Iterator[Part]:
         """What the turns from `since` on add to a prompt: one growing text for all seats that read each other, or the
@@ -189,5 +191,5 @@ def _blinded(format: AnyFormat, step: Step, text: str) -> str:
     """Text with neutral names also where its writer used titles."""
     for seat, neutral in (step.aliases or {}).items():
         if (title := format.title(seat)) in text:
-            text = re.sub(rf"\b{re.escape(title)}\b", neutral, text)
+            text = re.sub(rf"\b{re.escape(title)}\b", neutral.replace("\\", r"\\"), text)
     return text

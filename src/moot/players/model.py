@@ -29,6 +29,7 @@ from moot.errors import (
 from moot.llm.client import Client, Completion, Connection, Request, Schema
 from moot.llm.pace import MAX_PAUSE
 from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename
+from moot.text.chat_tokens import without_chat_tokens
 
 RETRIES = 5
 
@@ -179,7 +180,8 @@ def _parsed(completion: Completion, answer: type[Answer]) -> Answer:
 
 def _repair(request: Request, text: str, fault: str) -> Request:
     wrong = f"Your answer cannot be used: {fault}. Answer again, more briefly: one JSON object as asked, nothing else."
-    return replace(request, messages=(*request.messages, Message("assistant", text), Message("user", wrong)))
+    own = Message("assistant", without_chat_tokens(text))
+    return replace(request, messages=(*request.messages, own, Message("user", without_chat_tokens(wrong))))
 
 
 def _answered(

@@ -13,8 +13,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
+from moot.core.format import NEW
+from moot.core.prompts import PERSON
 from moot.errors import InvalidInput
 from moot.trust.quotes import CONTROL, NAME, words
 
@@ -33,6 +35,12 @@ EMPTY_WORDS = frozenset({"a", "advocate", "and", "first", "for", "in", "of", "th
 """Words of a name that say nothing about what it stands for."""
 
 
+SPEAKERS = {
+    PERSON.removeprefix("the "),
+    *["person", "you", "human", "user", "system", "assistant", "moderator", "clock", "library"],
+}
+"""What others are called in prompts: no perspective may pass for one of them."""
+
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=rf"^[^<>{CONTROL}]+$")]
 Axis = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=40)]
 Keyword = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60)]
@@ -49,6 +57,13 @@ class Perspective(BaseModel):
     values: tuple[Axis, ...] = Field((), max_length=12, description="axes it stands for; else read from the above")
     costs: tuple[Axis, ...] = Field((), max_length=12, description="axes it pays with; else read from the above")
     keywords: tuple[Keyword, ...] = Field((), max_length=200, description="words of a question that call for it")
+
+    @field_validator("name")
+    @classmethod
+    def _is_its_own(cls, name: str, info: ValidationInfo) -> str:
+        if info.context == NEW and words(name).removeprefix("the ") in SPEAKERS:
+            raise ValueError(f"{name!r} is what somebody else in the debate is called; choose another name")
+        return name
 
 
 class _File(BaseModel):
