@@ -22,9 +22,9 @@ from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
-from moot.errors import ModelError, WrongStatus
+from moot.errors import ModelError, Refused, WrongStatus
 from moot.formats.duel.format import DUEL, neutral_names
-from moot.llm.client import Connection, Request
+from moot.llm.client import Completion, Connection, Request
 from moot.players.human import HumanPlayer
 from moot.players.model import ModelPlayer
 from moot.testing import MemoryStore, ScriptedModel
@@ -377,3 +377,19 @@ def new_words(call: Call) -> str:
 def decisions(folder: str = "docs/decisions") -> dict[str, str]:
     """The files of decisions that there are: name → text."""
     return {path.name: path.read_text() for path in Path(folder).iterdir()}
+
+
+class Mortal(ScriptedModel):
+    """Models of which those in `dead` refuse every call."""
+
+    def __init__(self, replies: Callable[[Request], str] = sensible, dead: str = "dead") -> None:
+        super().__init__(replies)
+        self.dead = {dead}
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        if request.model in self.dead:
+            raise Refused(f"{request.model} is gone")
+        return await super().complete(request, on_text)
+
+    def models(self) -> list[str]:
+        return [request.model for request in self.requests]

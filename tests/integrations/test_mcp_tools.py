@@ -21,6 +21,7 @@ from mcp_types import TextContent
 from moot.formats import built_in, by_name
 from moot.integrations.mcp.views import QUOTES
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
+from stage import Mortal
 
 PANEL: dict[str, Any] = {"format": "panel", "topic": TOPIC, "settings": {"max_rounds": 2}}
 NO_CHECKPOINTS = {"max_rounds": 1, "checkpoints": False}
@@ -155,6 +156,16 @@ async def test_what_is_over_stays_over() -> None:
         f"{debate_id} is finished; there is nothing to conclude",
         f"{debate_id} is finished; what you say cannot be heard any more",
     ]
+
+
+async def test_a_debate_whose_model_died_is_resumed_with_another() -> None:
+    async with talking(scripted_app(Mortal())) as client:
+        settings = {"max_rounds": 1, "models": {"judge": "scripted:dead"}}
+        report = await use(client, "start_debate", format="duel", topic="x", settings=settings, wait=True)
+        debate_id = report["debate"]["id"]
+        assert report["debate"]["status"] == "failed"
+        await use(client, "resume_debate", debate_id=debate_id, settings={"models": {"judge": "scripted:new"}})
+        assert (await use(client, "wait_for_debate", debate_id=debate_id))["debate"]["status"] == "finished"
 
 
 class Leaky(MemoryStore):

@@ -253,7 +253,7 @@ def test_a_server_that_is_not_there_is_told_within_moments() -> None:
     assert ran.err == (
         f"moot: {debate_id} failed: cannot reach http://127.0.0.1:9/v1: is the server running?; "
         f"go on with: moot debate --resume {debate_id}, "
-        f"or with another model: moot fork {debate_id} --model PROVIDER:MODEL\n"
+        f"or with another model: moot debate --resume {debate_id} --model PROVIDER:MODEL\n"
     )
     assert run("show", debate_id).out.splitlines()[-1] == (
         f"{debate_id} is failed: cannot reach http://127.0.0.1:9/v1: is the server running?"
@@ -371,6 +371,42 @@ def test_a_fork_goes_on_with_another_model_and_says_where_it_is_from(server: Mod
         2,
         f"moot: {origin} has 5 turns; fork it at a position from 0 to 5\n",
     )
+
+
+def test_a_debate_goes_on_with_another_model_and_more_rounds(server: ModelServer) -> None:
+    server.refusal = (404, "no such model")
+    failed = run("debate", "Cats?", "--format", "duel", "--max-rounds", "1", "--model", f"{server.url}#gone", "--json")
+    debate_id, server.refusal = failed.events[0]["debate"], None
+    again = f"moot debate --resume {debate_id}"
+    assert failed.err.endswith(f"go on with: {again}, or with another model: {again} --model PROVIDER:MODEL\n")
+    ran = run("debate", "--resume", debate_id, "--model", server.model, "--max-rounds", "2")
+    told = "Settings changed: mock in every seat instead of gone; max_rounds 2 instead of 1."
+    assert (ran.code, ran.err) == (0, "")
+    assert f"You · settings\n{told}\n" in ran.out
+    assert f"You · settings\n{told}\n" in run("show", debate_id).out
+    trace = json.loads(run("show", debate_id, "--json").out)
+    assert [turn["kind"] for turn in trace["turns"]] == ["settings", *["argument"] * 4, "verdict"]
+    assert (trace["total_rounds"], set(trace["models"].values())) == (2, {server.model})
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--max-rounds", "1"], "max_rounds of DEB-.* is 5 and can only be raised, not set to 1; .*"),
+        (["--stance-a", "con"], "stance_a of DEB-.* cannot be changed any more, .*"),
+        (["--set", "judge=each_round"], "judge of DEB-.* cannot be changed any more, .*"),
+        (["--model-for", "jury=local:smollm2"], "duel has no seat 'jury'; .*"),
+        (["--format", "panel"], "DEB-.* is a duel; another format is for a new debate"),
+        (["--estimate"], "give either --estimate or --resume ID.*"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_a_debate_cannot_go_on_with_is_refused(server: ModelServer, options: list[str], said: str) -> None:
+    server.refusal = (404, "no such model")
+    debate_id = run(*DUEL, server.model).events[0]["debate"]
+    ran = run("debate", "--resume", debate_id, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert re.fullmatch(f"moot: {said}\n", ran.err), ran.err
 
 
 def test_a_debate_that_the_server_broke_off_can_be_resumed(server: ModelServer) -> None:

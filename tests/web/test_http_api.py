@@ -12,8 +12,8 @@ from live import Gate, Live, serving, simple_app
 from moot.core.debate import Status
 from moot.core.engine import RunResult
 from moot.reading.unreadable import UNREADABLE
-from moot.testing import MemoryStore
-from stage import Panelists, decisions
+from moot.testing import MemoryStore, scripted_app
+from stage import Mortal, Panelists, decisions
 
 
 @pytest.fixture
@@ -99,6 +99,28 @@ async def test_the_key_of_a_stopped_debate_gives_that_debate_and_does_not_resume
 
 
 # Stop, resume, conclude
+
+
+async def test_a_debate_goes_on_with_another_model_and_its_reader_sees_the_change() -> None:
+    async with serving(scripted_app(Mortal())) as live:
+        settings = {"max_rounds": 1, "models": {"judge": "scripted:dead"}}
+        made = await live.post("/api/debates", {"format": "duel", "topic": "Cats?", "settings": settings})
+        where = f"/api/debates/{made.body['id']}"
+        failed = await live.ended(made.body["id"])
+        assert failed["type"] == "debate_failed"
+        refused = await live.post(f"{where}/resume", {"settings": {"stance_a": "con"}})
+        assert (refused.status, refused.body["error"]["code"]) == (400, "invalid_input")
+        address = await live.post(f"{where}/resume", {"settings": {"model": "http://169.254.169.254/v1#m"}})
+        assert address.status == 400
+        after = failed["id"]
+        resumed = await live.post(f"{where}/resume", {"settings": {"models": {"judge": "scripted:new"}}})
+        assert (resumed.status, resumed.body["status"]) == (202, "queued")
+        events = await live.all_events(made.body["id"], after)
+        assert [event["kind"] for event in events if event["type"] == "turn_finished"] == ["settings", "verdict"]
+        assert events[-1]["type"] == "debate_finished"
+        whole = (await live.get(where)).body
+        assert [seat["model"] for seat in whole["seats"]] == ["scripted:model", "scripted:model", "scripted:new"]
+        assert whole["turns"][2]["content"] == "Settings changed: Judge is scripted:new instead of scripted:dead."
 
 
 async def test_a_stop_lets_the_step_in_progress_end_and_nothing_more_begins() -> None:

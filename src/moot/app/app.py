@@ -13,7 +13,9 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from moot import formats as known_formats
-from moot.app.drafts import Drafts, check_text, check_words
+from moot.app.changes import change_turn
+from moot.app.drafts import Drafts, check_text
+from moot.app.replies import say
 from moot.core.debate import Action, HumanReply, Rating, Record, Status, Turn, Workflow
 from moot.core.emitter import Sink
 from moot.core.engine import Player, RunResult, TurnStore, Until
@@ -21,7 +23,6 @@ from moot.core.estimate import Estimate, estimate
 from moot.core.events import Event
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
-from moot.core.replay import next_steps
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace
 from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
@@ -151,6 +152,7 @@ class App:
         if made:
             again = self.drafts.fork_again(made, debate_id, stored.record, position, settings or {})
             return await self._begin(again, (), start, key, watched)
+        stored = self.drafts.chosen_anew(stored, settings or {})
         record = await self.drafts.fork(stored, position, settings or {})
         return await self._begin(record, stored.turns[: record.copied], start, key, watched)
 
@@ -236,11 +238,27 @@ class App:
             await self.queue.look_after(debate_id)
         return record
 
-    async def resume(self, debate_id: str) -> Record:
-        """Have a debate run in the background: a new one, or one that has stopped or failed."""
+    async def resume(self, debate_id: str, settings: Mapping[str, JsonValue] | None = None) -> Record:
+        """Run a debate in the background, a new one or one that has stopped or failed, with settings as in `change`."""
         if self.queue is None:
             raise InvalidInput("nothing runs debates in the background here: use `app.working()`, or `app.run(ID)`")
+        if settings:
+            await self.change(debate_id, settings)
         return await self.queue.enqueue(debate_id)
+
+    async def change(self, debate_id: str, settings: Mapping[str, JsonValue]) -> Record:
+        """Give a debate that does not run other models, other checkpoints or higher limits; it is stopped then.
+
+        Kept as a turn, from which on they hold. Raises InvalidInput for what cannot be changed any more.
+        """
+        reading = await self.read(debate_id)
+        after = await self.drafts.with_changes(reading.record, settings)
+        turn = change_turn(reading, after)
+        if turn is None:
+            return reading.record
+        for seat in after.seats.values():
+            self.models.check(seat.model)
+        return await self.runner.interject(debate_id, turn, len(reading.turns))
 
     def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
         """What happened in a debate after an event's id, then what happens, wherever it runs.
@@ -273,7 +291,7 @@ class App:
 
         `end` concludes. With a `position` they answer the question asked there and are heard as nothing else.
         """
-        said = await self._say(debate_id, action, text, position)
+        said = await say(self.store, self.formats, debate_id, HumanReply(action, text, position))
         record = (await self.load(debate_id)).record
         heard_later = said is not None and said.position is None
         return Replied(record if heard_later else await self._go_on(record), said)
@@ -298,25 +316,6 @@ class App:
             return await self.queue.enqueue(record.id)
         except WrongStatus:
             return record
-
-    async def _say(self, debate_id: str, action: Action, text: str, position: int | None) -> HumanReply | None:
-        record, turns, *_ = await self.load(debate_id)
-        if position not in (None, len(turns)):
-            raise WrongStatus(f"{debate_id} does not ask at position {position}, but is at {len(turns)}; read on")
-        said = HumanReply(action, check_words(action, text))
-        if record.status is Status.FINISHED:
-            raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
-        steps = next_steps(record, turns, known_formats.of_record(self.formats, record))
-        if question := next((step.question for step in steps if step.question), None):
-            if action not in question.actions:
-                raise InvalidInput(f"{debate_id} waits for one of: {', '.join(question.actions)}; not {action!r}")
-            return await self.store.say(debate_id, replace(said, position=len(turns)))
-        if action == "guide":
-            return await self.store.say(debate_id, said)
-        if action == "end":
-            await self.store.ask_to_conclude(debate_id)
-            return None
-        raise WrongStatus(f"{debate_id} asks nothing now, so it takes only `guide` and `end`; not {action!r}")
 
     async def pause(self, debate_id: str) -> Record:
         """Stop a debate whose person has not answered in time; it can be resumed whenever they do."""

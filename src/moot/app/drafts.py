@@ -10,7 +10,8 @@ from dataclasses import replace
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Step, Usage
+from moot.core.changes import Change, is_change
+from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Step, Turn, Usage
 from moot.core.format import NEW, AnyFormat
 from moot.core.replay import next_steps, replayed_steps
 from moot.core.stored import StoredDebate
@@ -60,24 +61,16 @@ class Drafts:
         Without a position it is the last one at which there is something left to play.
         """
         before, format = origin.record, known_formats.of_record(self._formats, origin.record)
-        checked = self._check_settings(format, _changed(before.settings, changes, format))
+        changed = await self.with_changes(before, changes)
         record = Record(
             id=new_id("DEB"),
             format=before.format,
             format_version=before.format_version,  # under which the turns were played
             topic=before.topic,
-            settings=checked.model_dump(mode="json"),
-            seats={
-                seat.name: _seated(seat, before.seats[seat.name], checked, changes)
-                if seat.name in before.seats
-                else await self._seat_settings(checked, seat)
-                for seat in format.seats
-                if seat.player == "model"
-            },
+            settings=changed.settings,
+            seats=changed.seats,
             created_at=time.time(),
         )
-        if checked.max_cost is not None:
-            self._check_prices(record)
         there = len(origin.turns) if position is None else position
         as_before = replace(record, settings=before.settings)
         while position is None and there and not next_steps(as_before, origin.turns[:there], format):
@@ -95,8 +88,35 @@ class Drafts:
 
     def changed(self, before: Record, changes: Mapping[str, JsonValue]) -> Settings:
         """The settings of a debate with some of them changed."""
-        format = known_formats.find(self._formats, before.format)
+        format = known_formats.of_record(self._formats, before)
         return self._check_settings(format, _changed(before.settings, changes, format))
+
+    def chosen_anew(self, origin: StoredDebate, changes: Mapping[str, JsonValue]) -> StoredDebate:
+        """A debate to fork, without what a person changed in it on the way and a fork chooses for itself."""
+        format = known_formats.of_record(self._formats, origin.record)
+        seats = {seat.name for seat in format.seats if _chooses(seat, changes)}
+
+        def kept(turn: Turn) -> Turn:
+            data = Change.of(turn).without(changes.keys(), seats).as_json()
+            return replace(turn, data=data)
+
+        return origin._replace(turns=tuple(kept(turn) if is_change(turn) else turn for turn in origin.turns))
+
+    async def with_changes(self, before: Record, changes: Mapping[str, JsonValue]) -> Record:
+        """A debate with other settings; a seat keeps the model it has where none is chosen anew."""
+        format = known_formats.of_record(self._formats, before)
+        checked = self.changed(before, changes)
+        seats = {
+            seat.name: _seated(seat, before.seats[seat.name], checked, changes)
+            if seat.name in before.seats
+            else await self._seat_settings(checked, seat)
+            for seat in format.seats
+            if seat.player == "model"
+        }
+        record = replace(before, settings=checked.model_dump(mode="json"), seats=seats)
+        if checked.max_cost is not None:
+            self._check_prices(record)
+        return record
 
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> ModelChoice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
@@ -163,14 +183,18 @@ def _changed(
 
 def _seated(seat: Seat, before: SeatSettings, settings: Settings, changes: Mapping[str, JsonValue]) -> SeatSettings:
     """The model that was chosen anew, or the one the seat had, which need not stand in the settings."""
-    by_seat = changes.get("models")
-    anew = any(changes.get(name) for name in ("model", f"model_{seat.group}"))
-    anew = anew or (isinstance(by_seat, dict) and seat.name in by_seat)
     return SeatSettings(
-        (settings.model_for(seat) if anew else None) or before.model,
+        (settings.model_for(seat) if _chooses(seat, changes) else None) or before.model,
         settings.temperatures.get(seat.name, before.temperature),
         settings.max_tokens.get(seat.name, before.max_tokens),
     )
+
+
+def _chooses(seat: Seat, changes: Mapping[str, JsonValue]) -> bool:
+    """Whether they choose a model for a seat."""
+    by_seat = changes.get("models")
+    for_all = any(changes.get(name) for name in ("model", f"model_{seat.group}"))
+    return for_all or (isinstance(by_seat, dict) and seat.name in by_seat)
 
 
 def _check_fork(record: Record, origin: StoredDebate, position: int, format: AnyFormat) -> None:

@@ -32,6 +32,7 @@ REASONS: Mapping[str, str] = {
     "concluded": "a person asked for the conclusion",
     "stopped": "a person stopped it",
     "interrupted": "the run was interrupted",
+    "settings_changed": "its settings were changed",
     "handed_back": "it was handed back to the program that runs it",
     "completed": "everything was said",
 }

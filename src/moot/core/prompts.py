@@ -167,7 +167,7 @@ def _readable(debate: Debate[Any], step: Step, before: int) -> Iterator[Turn]:
 
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
     if turn.seat == "human":
-        return bool(turn.content) and turn.kind != "conclude"
+        return bool(turn.content) and turn.kind not in ("conclude", "settings")
     if not _sees(step, turn):
         return False
     if step.aliases is not None:

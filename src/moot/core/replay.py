@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count, takewhile
 from typing import Any
 
 from pydantic import ValidationError
 
+from moot.core.changes import apply, is_change
 from moot.core.debate import Outcome, Record, Step, Turn
 from moot.core.events import TurnFinished, turn_finished
 from moot.core.format import USE_ITS_VERSION, AnyFormat
@@ -21,17 +23,19 @@ REMARK = ("human", "remark")
 
 def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tuple[Step, ...]:
     """The steps a debate would play next; empty when its script is through. Pure: plays nothing."""
-    debate = format.open(record)
-    cast = ScriptRun(format, debate, turns)
-    cast.catch_up()
-    return cast.missing()
+    return replayed(record, turns, format).missing()
 
 
 def replayed_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Sequence[Step]:
     """The steps that stored turns answer, as a debate with this record asks them. Raises ScriptChanged."""
-    debate = format.open(record)
-    ScriptRun(format, debate, turns).catch_up()
-    return debate.steps[: len(turns)]
+    return replayed(record, turns, format).debate.steps[: len(turns)]
+
+
+def replayed(record: Record, turns: Sequence[Turn], format: AnyFormat) -> ScriptRun:
+    """A script that was fed the stored turns, as far as they reach."""
+    run = ScriptRun(format, format.open(record), turns)
+    run.catch_up()
+    return run
 
 
 def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Iterator[TurnFinished]:
@@ -72,6 +76,7 @@ class ScriptRun:
         self.script = format.script(debate)
         self.batch: tuple[Step, ...] = ()
         self.outcome: Outcome | None = None
+        self._take_changes()
         self._step(lambda: next(self.script))
 
     @property
@@ -81,6 +86,14 @@ class ScriptRun:
     def interruption(self) -> Turn | None:
         turn = self.stored.get(self.base)
         return turn if turn and (turn.seat, turn.kind) in INTERRUPTIONS else None
+
+    @property
+    def free(self) -> int:
+        """Where a turn that answers no step can stand: before the batch, or behind one that was begun."""
+        if len(self.missing()) == len(self.batch):
+            return self.base
+        behind = self.base + len(self.batch)
+        return next(at for at in count(behind) if at not in self.stored)
 
     def missing(self) -> tuple[Step, ...]:
         if self.interruption():
@@ -114,6 +127,7 @@ class ScriptRun:
         interrupted = (turns[0].seat, turns[0].kind) in INTERRUPTIONS
         self.debate.transcript.extend(turns)
         self.debate.steps.extend([Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch)
+        self._take_changes()
         if interrupted:
             self._step(lambda: self.script.throw(Concluded(turns[0].content)))
         else:
@@ -133,9 +147,25 @@ class ScriptRun:
 
     def hear(self) -> None:
         """Take a person's words that were stored before the batch into the transcript."""
-        while (turn := self.stored.get(self.base)) and (turn.seat, turn.kind) == REMARK:
-            self.debate.transcript.append(turn)
-            self.debate.steps.append(Step(*REMARK))
+        while (turn := self.stored.get(self.base)) and (is_change(turn) or (turn.seat, turn.kind) == REMARK):
+            self._take(turn)
         self.debate.usage()  # counted here, so that whoever reads the debate, in whatever thread, changes nothing
         if not self.interruption():
             self._check()
+        if 0 < len(self.missing()) < len(self.batch):  # what was begun goes on under what was changed since
+            for turn in self._changes(self.base + len(self.batch)):
+                apply(turn, self.debate)
+
+    def _take_changes(self) -> None:
+        """Settings that were changed here hold before the script goes on: it may go another way with them."""
+        for turn in self._changes(self.base):
+            self._take(turn)
+
+    def _changes(self, since: int) -> Iterator[Turn]:
+        return takewhile(is_change, (self.stored[at] for at in takewhile(self.stored.__contains__, count(since))))
+
+    def _take(self, turn: Turn) -> None:
+        self.debate.transcript.append(turn)
+        self.debate.steps.append(Step(turn.seat, turn.kind))
+        if is_change(turn):
+            apply(turn, self.debate)

@@ -131,7 +131,9 @@ class Debate(Generic[S]):
         usual = sum(self.seats[seat].max_tokens for seat in speaking)
         self._speaking = len(speaking)
         self._reserve = min(sum(self.seats[seat].max_tokens for seat in closing), limit // 2)
-        for number in range(1, self.settings.max_rounds + 1):
+        number = 0
+        while number < self.settings.max_rounds:  # which a person may raise meanwhile
+            number += 1
             if number > 1 and self._output_left() < usual / 4:
                 self.stop_reason = "max_total_output_tokens"
                 return

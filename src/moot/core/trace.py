@@ -10,6 +10,7 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic can read those of `typing` from Python 3.12 on
 
+from moot.core.changes import current
 from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage, span_seconds
 
 VERSION = 1
@@ -88,6 +89,7 @@ class Trace(TypedDict):
 
 
 def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -> Trace:
+    record = current(record, turns)
     rounds = sorted({turn.round for turn in turns if turn.round is not None})
     rounds_left = len(rounds) < _max_rounds(record)
     by_limit = record.stop_reason in Limits.model_fields

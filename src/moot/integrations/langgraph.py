@@ -259,7 +259,7 @@ class _Nodes:
         reading = await self.app.read(debate_id)
         if reading.record.status is Status.FINISHED:
             return Progress(reading, (), "finished")
-        steps = next_steps(reading.record, reading.turns, reading.format)
+        steps = next_steps(reading.stored.record, reading.turns, reading.format)
         return Progress(reading, steps, phase_of(reading.format, reading.turns, steps))
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from moot.core.changes import current
 from moot.core.charts import ChartData
 from moot.core.debate import NO_USAGE, Outcome, Record, Status, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
@@ -38,9 +39,10 @@ class Reading:
     stored: StoredDebate
     format: AnyFormat
 
-    @property
+    @cached_property
     def record(self) -> Record:
-        return self.stored.record
+        """With the settings it has by now; what replays turns needs those of the stored one."""
+        return current(self.stored.record, self.turns)
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -7,13 +7,14 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import NoReturn, TypeAlias
 
 from moot.core.debate import Failure, Record, Status, Turn
 from moot.core.emitter import Emitter, Sink
 from moot.core.engine import Player, RetryIn, RunResult, TurnStore, Until, run_debate
-from moot.core.events import DebateFailed
+from moot.core.events import EVENTS_PER_RUN, DebateFailed
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
@@ -137,6 +138,25 @@ class Runner:
         began = record.lease_until - self.settings.lease_seconds if record.lease_until else time.time()
         ahead = began - time.monotonic()
         return lambda: time.monotonic() + ahead
+
+    async def interject(self, debate_id: str, turn: Turn, after: int) -> Record:
+        """Store a turn that answers no step in a debate that nobody runs and that has so many turns; it stops then.
+
+        A run of its own, so that it is fenced and told like any other turn.
+        """
+        if any(said.position == turn.position for said in await self.store.said(debate_id)):
+            raise WrongStatus(f"{debate_id} has an answer to hear first; resume it as it is")
+        taken = await self._take(debate_id)
+        record, now = taken.record, self._clock(taken.record)()
+        id = record.run * EVENTS_PER_RUN + 1
+        try:
+            if len(taken.turns) != after:
+                raise WrongStatus(f"{debate_id} has gone on meanwhile; look at it and try again")
+            kept = replace(turn, run=record.run, event_id=id, started_at=now, finished_at=now)
+            await self.store.append(debate_id, kept)
+        finally:
+            await self.store.end(debate_id, record.run, RunResult(Status.STOPPED, "settings_changed"))
+        return (await self.store.load(debate_id)).record
 
     async def free(self, debate_id: str, run: int, owner: str) -> None:
         """Queue what a dead process was running, without waiting for the end of its lease; what was to stop has."""

@@ -188,11 +188,13 @@ WHERE id = :debate_id AND deleted_at IS NULL AND status = 'waiting'
 RETURNING *;
 
 -- name: insert_said
--- One answer to a step: (debate_id, position) is unique. FOR UPDATE lets no run begin to wait meanwhile, which would
--- then have missed the answer.
+-- One answer to a step: (debate_id, position) is unique, and where a turn is nothing is asked any more. FOR UPDATE lets
+-- no run begin to wait meanwhile, which would then have missed the answer.
 INSERT INTO said (debate_id, position, action, text, at)
 SELECT debates.id, :position, :action, :text, moot_now()
-FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
+FROM debates
+WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.debate_id = debates.id AND turns.position = :position)
 /*postgres FOR UPDATE */
 ON CONFLICT DO NOTHING
 RETURNING *;

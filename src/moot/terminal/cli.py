@@ -48,7 +48,7 @@ def moot(
 @cli.command()
 def debate(
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What to debate.")] = None,
-    format: Annotated[str, typer.Option(help="The rules of the debate.")] = "panel",
+    format: Annotated[str | None, typer.Option(help="The rules of the debate.", show_default="panel")] = None,
     perspectives: Annotated[
         str | None, typer.Option(metavar="N|NAMES", help="How many debaters, or their perspectives: 3, or 'A,B'.")
     ] = None,
@@ -67,7 +67,7 @@ def debate(
     record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
     replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,
     timing: Annotated[bool, typer.Option("--timing", help="Replay at the recorded pace.")] = False,
-    resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on with a debate.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on, also with another --model.")] = None,
     list: Annotated[bool, typer.Option("--list", help="Show the latest debates.")] = False,
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the outcome's document here, approved or not.")
@@ -80,10 +80,11 @@ def debate(
     if list:
         run(commands.list_debates(as_json))
     tape, how = commands.Tape(record, replay, timing), watch.watching(as_json, output)
-    if resume:
-        run(commands.resume(resume, question, tape, how), runs_debates=True)
     options = {"perspectives": perspectives, "max_rounds": max_rounds, "stance_a": stance_a, "model": model}
-    asked = commands.Asked(question, format, options, model_for or [], set or [], source or [], no_checkpoints)
+    asked = commands.Asked(question, format or "", options, model_for or [], set or [], source or [], no_checkpoints)
+    if resume:
+        run(commands.resume(resume, asked, tape, how, estimate), runs_debates=True)
+    asked = asked._replace(format=format or "panel")
     if estimate:
         run(commands.estimate(asked, as_json))
     run(commands.debate(asked, tape, how), runs_debates=True)

@@ -141,12 +141,19 @@ async def estimate(asked: Asked, as_json: bool) -> None:
         print_table(Console(), ("", "calls", "tokens in", "cached", "tokens out", "cost"), rows)
 
 
-async def resume(debate_id: str, question: str | None, tape: Tape, how: Watching) -> Exit | None:
-    if question:
+async def resume(debate_id: str, asked: Asked, tape: Tape, how: Watching, estimate: bool) -> Exit | None:
+    if asked.question:
         raise InvalidInput("give either a QUESTION or --resume ID, not both")
+    if estimate:
+        raise InvalidInput("give either --estimate or --resume ID: what is left of a debate is not estimated")
     how.check()
     async with build(settings.load(), tape=tape.open()) as app:
         stored = await app.load(debate_id)
+        if asked.format not in ("", stored.record.format):
+            raise InvalidInput(f"{debate_id} is a {stored.record.format}; another format is for a new debate")
+        if changes := asked._replace(format=stored.record.format).settings(app.formats):
+            await app.change(debate_id, changes)
+            stored = await app.load(debate_id)
         if stored.record.status != Status.FINISHED:
             return await watch(app, stored, how)
         show_debate(app.reading(stored), how.as_json)

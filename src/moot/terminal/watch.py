@@ -89,7 +89,7 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
     record, reading = stored.record, app.reading(stored)
     if how.place:
         app.documents.choose(record.id, how.place)
-    if BUILT_IN_MODEL in {seat.model for seat in record.seats.values()}:
+    if BUILT_IN_MODEL in {seat.model for seat in reading.record.seats.values()}:
         print_note(Console(stderr=True), TINY, "yellow")
     if not how.as_json:
         console = Console()
@@ -106,7 +106,7 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
                 return await _conclude(app, record.id, ending, asked, how)
             if left := await ask_person(app, asked, reading.format):
                 return _leave(record, left)
-            reading = app.reading(StoredDebate((await app.load(record.id)).record))
+            reading = app.reading(StoredDebate((await app.read(record.id)).record))  # its turns are on the screen
             if playing.here and reading.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
                 print_note(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
                 return Exit.DONE
@@ -197,7 +197,7 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
     match ending.status:
         case Status.FAILED:
             if any(failure.seat in reading.record.seats for failure in reading.stored.failures[-1:]):  # a model's
-                again += f", or with another model: moot fork {debate_id} --model PROVIDER:MODEL"
+                again += f", or with another model: {again} --model PROVIDER:MODEL"
             return print_error(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
         case Status.FINISHED:
             if not how.as_json:

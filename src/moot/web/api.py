@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from pydantic import JsonValue
 
 from moot.app import App
 from moot.app.health import health as find_health
+from moot.core.changes import SETTINGS
 from moot.core.debate import Record, Status
+from moot.core.events import EVENTS_PER_RUN
 from moot.core.stored import StoredDebate
 from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
@@ -64,6 +68,15 @@ class WebState:
         if record.status is Status.STOPPED:
             self.hub.tell_stopped(record)
         return record
+
+    async def resume(self, debate_id: str, settings: Mapping[str, JsonValue]) -> Record:
+        """Go on; who reads the debate sees what was changed, as no run tells of it."""
+        if settings:
+            changed = await self.app.change(debate_id, settings)
+            for event in (await self.app.read(debate_id)).events:
+                if event.id == changed.run * EVENTS_PER_RUN + 1 and event.kind == SETTINGS[1]:
+                    self.hub.emit(event)
+        return await self.app.resume(debate_id)
 
     async def delete(self, debate_id: str) -> None:
         await self.app.delete(debate_id)
@@ -135,9 +148,11 @@ async def start_debate(debate_id: DebateId, server: Serving) -> DebateView:
 
 
 @routes.post("/debates/{debate_id}/resume", status_code=202)
-async def resume_debate(debate_id: DebateId, server: Serving) -> DebateView:
-    """Go on with a debate that has stopped or failed."""
-    return server.view(await server.app.resume(debate_id))
+async def resume_debate(debate_id: DebateId, server: Serving, body: schemas.Resume | None = None) -> DebateView:
+    """Go on with a debate that has stopped or failed, as it was or with other models, checkpoints or higher limits."""
+    changes = body.settings if body else {}
+    refuse_addresses(changes)
+    return server.view(await server.resume(debate_id, changes))
 
 
 @routes.post("/debates/{debate_id}/stop", status_code=202)

@@ -32,6 +32,13 @@ class CreateDebate(NewDebate):
     start: StrictBool = Field(True, description="run it at once, or as soon as there is room")
 
 
+class Resume(Body):
+    settings: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="what is to be different from here on: models, checkpoints, higher limits",
+    )
+
+
 class Fork(Body):
     position: StrictInt | None = Field(
         None,

@@ -111,9 +111,17 @@ class Tools:
         await self.app.stop(debate_id)
         return await report_on(self.app, debate_id)
 
-    async def resume_debate(self, debate_id: DebateId) -> DebateReport:
+    async def resume_debate(
+        self,
+        debate_id: DebateId,
+        settings: Annotated[
+            dict[str, JsonValue] | None,
+            Field(description="what is to be different from here on: model, models, checkpoints, higher limits"),
+        ] = None,
+    ) -> DebateReport:
         """Go on with a debate that has stopped or failed, in the background."""
-        await self.app.resume(debate_id)
+        refuse_addresses(settings or {})
+        await self.app.resume(debate_id, settings)
         return await report_on(self.app, debate_id)
 
     async def conclude_debate(self, debate_id: DebateId) -> DebateReport:

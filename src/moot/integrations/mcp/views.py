@@ -131,7 +131,10 @@ def advice(record: Record, question: QuestionView | None) -> str:
         case Status.FINISHED:
             return f"It is over. Report the outcome; the record is at {address(record.id, 'decision')}."
         case Status.FAILED:
-            return "See `error`. Once its cause is gone, resume_debate goes on with the step that failed."
+            return (
+                "See `error`. Once its cause is gone, resume_debate goes on with the step that failed; "
+                "with settings such as models it goes on with other models."
+            )
         case Status.CREATED:
             return "It has not begun. resume_debate runs it."
         case Status.STOPPED:

@@ -1,0 +1,35 @@
+"""A person's words to a debate: the answer to what it asks, or what they say of their own accord."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from moot import formats as known_formats
+from moot.app.drafts import check_words
+from moot.core.debate import HumanReply, Status
+from moot.core.format import AnyFormat
+from moot.core.replay import next_steps
+from moot.errors import InvalidInput, WrongStatus
+from moot.store.store import Store
+
+
+async def say(store: Store, formats: Mapping[str, AnyFormat], debate_id: str, said: HumanReply) -> HumanReply | None:
+    """The words as they are kept; `end` keeps none. With a position they are an answer and heard as nothing else."""
+    record, turns, *_ = await store.load(debate_id)
+    if said.position not in (None, len(turns)):
+        raise WrongStatus(f"{debate_id} does not ask at position {said.position}, but is at {len(turns)}; read on")
+    said = HumanReply(said.action, check_words(said.action, said.text))
+    if record.status is Status.FINISHED:
+        raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
+    steps = next_steps(record, turns, known_formats.of_record(formats, record))
+    if question := next((step.question for step in steps if step.question), None):
+        if said.action not in question.actions:
+            raise InvalidInput(f"{debate_id} waits for one of: {', '.join(question.actions)}; not {said.action!r}")
+        return await store.say(debate_id, replace(said, position=len(turns)))
+    if said.action == "guide":
+        return await store.say(debate_id, said)
+    if said.action == "end":
+        await store.ask_to_conclude(debate_id)
+        return None
+    raise WrongStatus(f"{debate_id} asks nothing now, so it takes only `guide` and `end`; not {said.action!r}")
