@@ -108,3 +108,13 @@ async def test_sqlite_takes_relative_and_absolute_files(tmp_path: Path) -> None:
 )
 def test_a_password_is_never_shown(url: str, shown: str) -> None:
     assert AppSettings(database_url=url).database_name == shown
+
+
+def test_a_token_of_white_space_is_refused_and_one_of_nothing_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for token, kept in (("", None), (" long and random\n", "long and random")):
+        monkeypatch.setenv("MOOT_TOKEN", token)
+        found = load().token
+        assert (found and found.get_secret_value()) == kept
+    monkeypatch.setenv("MOOT_TOKEN", " \t\n")
+    with pytest.raises(InvalidInput, match=r"token: .*holds nothing but white space; set it to a long random text"):
+        load()

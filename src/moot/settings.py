@@ -201,6 +201,14 @@ class AppSettings(BaseSettings):
     metrics_host: str = Field("127.0.0.1", description="where a worker with a metrics_port listens")
     metrics_port: int | None = Field(None, ge=0, le=65535, description="where a worker tells its metrics and health")
 
+    @field_validator("token")
+    @classmethod
+    def _is_a_token(cls, token: SecretStr | None) -> SecretStr | None:
+        given = token.get_secret_value() if token else ""
+        if given and not given.strip():
+            raise ValueError("holds nothing but white space; set it to a long random text, or leave it out")
+        return SecretStr(given.strip()) if given else None
+
     @property
     def database_name(self) -> str:
         """The database's address without a password."""

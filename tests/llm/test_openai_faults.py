@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -184,6 +185,21 @@ async def test_silence_before_the_first_token_is_a_timeout(
 ) -> None:
     error = await fail(session, hangs_after(*parts), timeouts=Timeouts(first_token=0.1))
     assert told(error) == (ModelTimeout, "acme sent no token within 0.1 s", "")
+
+
+@pytest.mark.parametrize("chunk", [event(""), event(" "), event({"reasoning_content": "\n"}), b": ping\n\n"])
+async def test_empty_chunks_without_end_count_against_the_time_for_the_first_token(
+    session: aiohttp.ClientSession, chunk: bytes
+) -> None:
+    async def drip(wire: StreamFormat) -> None:
+        await wire.send(STREAM_HEAD)
+        while not wire.writer.is_closing():
+            await wire.send(framed(chunk))
+            await asyncio.sleep(0.005)
+
+    request = replace(REQUEST, max_tokens=100_000)
+    error = await fail(session, drip, request=request, timeouts=Timeouts(first_token=0.3, between_tokens=0.2, total=60))
+    assert (type(error), str(error)) == (ModelTimeout, "acme sent no token within 0.3 s")
 
 
 async def test_silence_between_tokens_is_a_timeout_with_the_text_so_far(session: aiohttp.ClientSession) -> None:

@@ -163,7 +163,7 @@ def test_a_paid_provider_s_address_is_taken_as_it_is_given(given: str) -> None:
 
 @pytest.mark.parametrize("given", ["http://[", "http://gpu:80000000", "http://gpu:x"])
 def test_an_address_that_is_none_is_refused_with_what_to_write(given: str) -> None:
-    with pytest.raises(InvalidInput, match=r"^the address of vllm cannot be used: .*; write one such as http://"):
+    with pytest.raises(InvalidInput, match=r"^the address of vllm cannot be used; write one such as http://"):
         PROVIDERS["vllm"].address(given)
 
 

@@ -534,9 +534,22 @@ def test_doctor_finds_nothing_wrong_with_a_good_set_up(server: ModelServer, tmp_
         f"✓ Python {sys.version.split()[0]}",
         "✓ settings (no moot.yaml: defaults and MOOT_* apply)",
         f"✓ database sqlite:///{tmp_path}/data/moot/moot.db",
+        "✓ decisions go to docs/decisions",
         f"✓ deepseek at {server.url}",
         "✓ model deepseek:deepseek-chat (DEEPSEEK_API_KEY is set)",
+        "✓ embedder wordllama",
     ]
+
+
+def test_doctor_says_what_to_do_about_the_embedder_and_the_folder_for_decisions(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").touch()
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "MOOT_RETRIEVAL__EMBEDDER": "ollama:nomic"})
+    assert ran.code == 1
+    cannot = "cannot write to 'docs/decisions'; name a folder that can be written to"
+    assert f"✗ decisions go to docs/decisions\n    {cannot}\n" in ran.out
+    assert re.search(r"✗ embedder ollama:nomic\n    cannot reach http://127.0.0.1:9: is the server running\?", ran.out)
 
 
 def test_doctor_counts_the_workers_of_a_postgres(server: ModelServer, postgres_url: str) -> None:

@@ -17,7 +17,7 @@ from moot.errors import InvalidInput
 from moot.llm.models import Models
 from moot.runs.embedded import EmbeddedQueue
 from moot.settings import load
-from moot.web.guard import HEADERS, MAX_BODY, MAX_DEBATE, Access, access, is_loopback
+from moot.web.guard import HEADERS, MAX_BODY, MAX_DEBATE, Access, WrongTokens, access, is_loopback
 from moot.web.server import Plain, build_app
 from moot.web.stream.hub import Hub
 
@@ -31,9 +31,13 @@ async def live() -> AsyncIterator[Live]:
         yield live
 
 
+async def at_once(seconds: float) -> None:
+    """For tests that show many wrong tokens."""
+
+
 @pytest.fixture
 async def locked() -> AsyncIterator[Live]:
-    async with serving(simple_app(), Access(token=TOKEN)) as live:
+    async with serving(simple_app(), Access(token=TOKEN, wrong_tokens=WrongTokens(at_once))) as live:
         yield live
 
 
@@ -118,6 +122,26 @@ async def test_a_browser_without_the_token_gets_the_page_to_log_in_wherever_it_w
     wrong = await locked.ask("POST", "/login", data={"token": "x"}, headers=html, allow_redirects=False)
     assert (wrong.status, wrong.headers["Location"]) == (303, "/login?wrong")
     assert "This is not the server's token." in (await locked.get("/login?wrong", headers=html)).body
+
+
+async def test_wrong_tokens_are_answered_ever_later_and_the_right_one_at_once() -> None:
+    waited: list[float] = []
+    now = 0.0
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    who = Access(token=TOKEN, wrong_tokens=WrongTokens(sleep, lambda: now))
+    async with serving(simple_app(), who) as live:
+        for _ in range(4):
+            await live.ask("POST", "/login", data={"token": "x"}, allow_redirects=False)
+            await live.get("/api/debates", headers={"Authorization": "Bearer x"})
+            assert (await live.get("/api/debates", headers={"Authorization": f"Bearer {TOKEN}"})).status == 200
+            assert (await live.get("/api/debates")).status == 401  # which is no guess
+        assert waited == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+        now = 60.0
+        await live.ask("POST", "/login", data={"token": "x"}, allow_redirects=False)
+    assert waited[8:] == [0.1]
 
 
 async def test_a_token_that_is_no_ascii_is_only_wrong(locked: Live) -> None:

@@ -1,7 +1,8 @@
-"""Which names of models are addresses, and so not for a request to give."""
+"""Names of models that are addresses: not for a request to give, and shown without what is secret in them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from pydantic import JsonValue
@@ -16,4 +17,22 @@ def refuse_addresses(settings: Mapping[str, JsonValue]) -> None:
         if name.startswith("model"):
             for model in value.values() if isinstance(value, dict) else [value]:
                 if isinstance(model, str) and is_address(model):
-                    raise InvalidInput(f"{name}: {model!r} is an address; name a model, PROVIDER:MODEL, instead")
+                    shown = public_name(model)
+                    raise InvalidInput(f"{name}: {shown!r} is an address; name a model, PROVIDER:MODEL, instead")
+
+
+def public_name(name: str) -> str:
+    """A server's address, or the name of a model there, without a password and what else may be a key."""
+    if "://" not in name:
+        return name
+    address, mark, model = name.partition("#")
+    return re.sub(r"//[^/?]*@", "//", address).partition("?")[0] + mark + model
+
+
+def refuse_secrets(name: str) -> None:
+    """What a debate's models are called is kept with it, and shown."""
+    if (public := public_name(name)) != name:
+        raise InvalidInput(
+            f"{public}: an address with a password or a key in it would be kept with the debate; name the server "
+            "under `providers` in moot.yaml, with base_url and key_env, and give PROVIDER:MODEL"
+        )

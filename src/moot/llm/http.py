@@ -186,7 +186,7 @@ class ModelServer:
 
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        if self.api_key:
+        if self.api_key and self._url.user is None:  # else the address says who asks
             if not (self.api_key.isascii() and self.api_key.isprintable()):
                 raise WrongKey(f"the key for {self.name} holds characters that no key has: check {self.key_hint}")
             headers["Authorization"] = f"Bearer {self.api_key}"
@@ -203,7 +203,7 @@ class ModelServer:
         while not reply.complete and (data := await read()):
             if text := feed(data):
                 on_text(text)
-            if (now := clock()) >= move_at and reply.size > size:
+            if (now := clock()) >= move_at and reply.size > size and reply.begun:
                 move_at, size = now + slack, reply.size
                 deadline.reschedule(self._due(call, now + between + slack))
         if text := reply.end():
@@ -236,7 +236,7 @@ class ModelServer:
     def _slowness(self, call: Call[CapabilitiesT]) -> str:
         if _now() - call.started >= self.timeouts.total:
             return f"{self.name} took longer than {self.timeouts.total:g} s in all"
-        if not call.reply.size:
+        if not call.reply.begun:
             return f"{self.name} sent no token within {self.timeouts.first_token:g} s"
         return f"{self.name} fell silent for {self.timeouts.between_tokens:g} s between tokens"
 

@@ -11,6 +11,7 @@ import aiohttp
 from pydantic import JsonValue
 
 from moot.errors import InvalidInput, ModelError
+from moot.llm.addresses import public_name, refuse_secrets
 from moot.llm.calls import Meter, ModelCalls
 from moot.llm.client import Client, Connection, Timeouts
 from moot.llm.dialect import Dialect
@@ -100,6 +101,7 @@ class Models:
 
     def check(self, name: str) -> None:
         """Raises InvalidInput when no call could ever be made under this name."""
+        refuse_secrets(name)
         parsed = parse_name(name, self.providers)
         if not isinstance(self._tape, Recording):
             self._provider(parsed)
@@ -177,7 +179,7 @@ class Models:
         return self._client(provider, provider.timeouts)
 
     def _provider(self, name: ModelName) -> Provider:
-        provider = self.providers.get(name.provider, Provider(name.provider, name.provider))
+        provider = self.providers.get(name.provider, Provider(public_name(name.provider), name.provider))
         if not self.configured(provider):
             raise InvalidInput(f"{provider.name} needs a key: set {provider.key_env}, or choose another --model")
         return provider

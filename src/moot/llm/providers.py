@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from moot.core.debate import ModelKind
 from moot.errors import InvalidInput
+from moot.llm.addresses import public_name
 from moot.llm.client import Timeouts
 from moot.llm.dialect import Dialect
 
@@ -61,9 +62,9 @@ class Provider:
         try:
             parts = urlsplit(url)
             _ = parts.port  # read only when it is asked for
-        except ValueError as error:
-            message = f"the address of {self.name} cannot be used: {error}; write one such as http://gpu-1:8000/v1"
-            raise InvalidInput(message) from None
+        except ValueError:
+            message = f"the address of {self.name} cannot be used; write one such as http://gpu-1:8000/v1"
+            raise InvalidInput(message) from None  # what is wrong may be a part of a password
         return url if parts.path.strip("/") else url.rstrip("/") + self.path
 
 
@@ -199,12 +200,13 @@ def parse_name(name: str, known: Mapping[str, Provider]) -> ModelName:
     if name.startswith(("http://", "https://")):
         url, _, model = name.partition("#")
         if not model:
-            raise InvalidInput(f"{name!r} names no model: write {url}#MODEL")
+            shown = public_name(url)
+            raise InvalidInput(f"{shown!r} names no model: write {shown}#MODEL")
         return ModelName(url.rstrip("/"), model)
     provider, colon, model = name.partition(":")
     if provider != "local" and provider not in known:
         raise InvalidInput(
-            f"no provider in {name!r}: write PROVIDER:MODEL with one of local, {', '.join(known)}, or http://HOST/v1#MODEL"
+            f"no provider in {public_name(name)!r}: write PROVIDER:MODEL with one of local, {', '.join(known)}, or http://HOST/v1#MODEL"
         )
     if not colon or not model:
         raise InvalidInput(f"{name!r} names no model: write {provider}:MODEL")

@@ -6,7 +6,7 @@ A recording is a file of JSON lines: a header, then each call as it ended. Knows
 from __future__ import annotations
 
 import asyncio
-import re
+import os
 import time
 from bisect import bisect_left
 from collections import deque
@@ -21,7 +21,9 @@ from pydantic import TypeAdapter, ValidationError
 from moot import errors
 from moot.core.debate import Usage
 from moot.errors import InvalidInput, Missing, ModelError, NotRecorded
+from moot.llm.addresses import public_name
 from moot.llm.client import Client, Completion, FinishReason, Request
+from moot.text.files import private_file, private_folder
 
 VERSION = 1
 _ERRORS = {
@@ -94,8 +96,9 @@ class Recorder:
         self._path = path
         self._now = now
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as file:
+            private_folder(path.parent)
+            private_file(path, os.O_EXCL)  # it holds all that was asked and answered
+            with path.open("ab") as file:
                 file.write(orjson.dumps({"moot_recording": VERSION}) + b"\n")
         except OSError as error:
             if path.exists():
@@ -241,11 +244,6 @@ def _seconds(milliseconds: Iterable[float]) -> Iterator[float]:
         at = min(MAX_SECONDS, at + min(max(0.0, (moment - before) / 1000), MAX_PAUSE))
         before = moment
         yield at
-
-
-def public_name(provider: str) -> str:
-    """A provider that is an address, without what may be secret in it."""
-    return re.sub(r"//[^/?#]*@", "//", provider).partition("?")[0] if "://" in provider else provider
 
 
 def difference(asked: Request, recorded: Request) -> str:

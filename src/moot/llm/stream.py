@@ -56,6 +56,8 @@ class StreamedReply:
     wire: StreamFormat
     size: int = 0
     """Characters of text and reasoning so far: while it grows, the model is alive."""
+    begun: bool = False
+    """Something else than white space has come."""
     finish_reason: str | None = None
     done: bool = False
     over_cap: bool = False
@@ -199,6 +201,7 @@ class StreamedReply:
             self.over_cap = self.complete = True
             text = text[: max(0, room + _SPARE)]
         self.size += len(text)
+        self.begun = self.begun or bool(text.strip())
         return text.replace("\0", "\ufffd")
 
     def _take_object(self, payload: bytes) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from moot.errors import InvalidInput
 from moot.export.documents import document
 from moot.reading.debate import Reading
-from moot.text.files import is_writable, write_whole
+from moot.text.files import is_writable, private_folder, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ class Documents:
         """Keep where a document is to be written, whichever process of this machine ends its debate."""
         within = str(place.within.absolute()) if place.within else None
         kept = {"path": str(place.path.absolute()), "report": place.report, "within": within}
+        private_folder(self._chosen)
         write_whole(self._chosen / f"{debate_id}.json", json.dumps(kept).encode())
 
     def place_of(self, reading: Reading) -> Place | None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
+from glob import escape
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -25,6 +26,7 @@ from moot.errors import StoreError
 from moot.store.database import PARTS, Job, Operation, Request, Row, Statement, Whole, ask
 from moot.store.sql import migrations, queries
 from moot.store.store import Store
+from moot.text.files import private_file, private_folder
 
 T = TypeVar("T")
 
@@ -228,9 +230,13 @@ def _open(path: Path) -> sqlite3.Connection:
     """The writer's connection, to a database that is up to date."""
     with _clear_errors(path):
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
         except OSError as error:
             raise StoreError(f"{path}: {error}; choose another path for the database") from error
+        with suppress(OSError):  # why it cannot be opened is said below
+            private_file(path)  # what SQLite writes beside it gets the same mode
+            for beside in path.parent.glob(f"{escape(path.name)}-*"):  # by an earlier version
+                private_file(beside)
         connection = _connect(path)
         try:
             _migrate(connection)

@@ -27,6 +27,7 @@ from moot.terminal.allow import offer
 from moot.terminal.screen import discard_stdout, screens
 from moot.terminal.tables import STATS_HEADER, debate_row, print_json, print_table, say, stats_row, usage_cells
 from moot.terminal.watch import Exit, Watching, print_error, say_where, show_debate, watch
+from moot.text.files import private_file, private_folder
 from moot.text.plain import printable
 
 log = logging.getLogger(__name__)
@@ -329,5 +330,6 @@ def _event_loop() -> Callable[[Command], Exit | None]:
 def _log_to_file() -> None:
     folder = settings.data_folder()
     with suppress(OSError):  # no place for a log is no reason not to work
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder, own=True)
+        private_file(folder / "moot.log")
         logging.basicConfig(filename=folder / "moot.log", level=logging.WARNING, format="%(asctime)s %(message)s")

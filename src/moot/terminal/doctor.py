@@ -12,7 +12,9 @@ from rich.console import Console
 from moot import settings
 from moot.app import App, build
 from moot.errors import MootError, StoreError
+from moot.llm.addresses import public_name
 from moot.llm.local import BUILT_IN_MODEL
+from moot.records.documents import Place
 from moot.terminal.tables import print_table, say
 from moot.terminal.watch import Exit
 from moot.text.plain import printable
@@ -28,7 +30,7 @@ async def models() -> None:
             seats = [seat for seat in format.seats if seat.player == "model"]
             choices = [await app.drafts.choose_model(seat) for seat in seats]
             console.print()
-            chosen = [(seat.title, name, why) for seat, (name, why) in zip(seats, choices, strict=True)]
+            chosen = [(seat.title, public_name(name), why) for seat, (name, why) in zip(seats, choices, strict=True)]
             print_table(console, (format.name, "model", "because"), chosen)
 
 
@@ -44,7 +46,7 @@ async def doctor() -> Exit:
 
 async def _provider_row(app: App, name: str) -> tuple[str, str, str, str]:
     provider = app.models.providers[name]
-    address = app.models.address(provider)
+    address = public_name(app.models.address(provider))
     if not app.models.configured(provider):
         return (name, address, f"set {provider.key_env}", "")
     found = await app.models.reachable(provider)
@@ -80,8 +82,10 @@ async def _checks() -> AsyncIterator[_Check]:
                 async with app.working(0, grace_seconds=0.0) as queue:
                     alive = (await queue.load()).workers
                 yield _worker_check(alive)
+            yield await _check(f"decisions go to {chosen.decisions}", asyncio.to_thread(Place(chosen.decisions).check))
             async for check in _model_checks(app):
                 yield check
+            yield await _check(f"embedder {chosen.retrieval.embedder}", app.library.find("a question", 1))
     except StoreError as error:
         yield _Check(False, f"database {chosen.database_name}", str(error))
     except MootError as error:
@@ -97,10 +101,11 @@ def _worker_check(alive: int) -> _Check:
 async def _model_checks(app: App) -> AsyncIterator[_Check]:
     for name, provider in app.models.providers.items():
         if provider.key_env and app.models.configured(provider):
-            yield await _check(f"{name} at {app.models.address(provider)}", app.models.list_models(provider))
+            address = public_name(app.models.address(provider))
+            yield await _check(f"{name} at {address}", app.models.list_models(provider))
     seats = {seat for format in app.formats.values() for seat in format.seats if seat.player == "model"}
     for name, why in sorted({await app.drafts.choose_model(seat) for seat in seats}):
-        yield await _check(f"model {name} ({why})", app.models.connect(name))
+        yield await _check(f"model {public_name(name)} ({why})", app.models.connect(name))
 
 
 async def _check(what: str, trying: Awaitable[object]) -> _Check:

@@ -73,6 +73,24 @@ def _create(path: Path, content: bytes) -> None:
         raise
 
 
+def private_folder(folder: Path, *, own: bool = False) -> None:
+    """Make a folder that only its owner enters; one that is there stays as it is unless it is moot's own."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if own:
+        folder.chmod(0o700)
+
+
+def private_file(path: Path, flags: int = 0) -> None:
+    """See to it that there is a file at this path, and that nobody but its owner reads it."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
+    try:
+        if os.name == "posix" and (mode := os.fstat(handle).st_mode & 0o777) & 0o077:
+            with suppress(PermissionError):  # it is another user's, who lets us write
+                os.fchmod(handle, mode & 0o700)
+    finally:
+        os.close(handle)
+
+
 def _sync_folder(folder: Path) -> None:
     with suppress(OSError):  # some systems cannot open or sync a folder
         handle = os.open(folder, os.O_RDONLY)

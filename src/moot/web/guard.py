@@ -6,12 +6,15 @@ loading what it should not.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -32,6 +35,9 @@ MAX_DEBATE = 3 * 1024 * 1024
 """A new debate may bring its sources along."""
 PATHS_OF_DEBATES = frozenset({"/api/debates", "/api/estimate", "/new", openai_server.CHAT, openai_server.RESPONSES})
 COOKIE = "moot_session"
+FIRST_SECONDS, MOST_SECONDS = 0.1, 5.0
+"""What the first wrong token waits for its answer, and any other at most."""
+FORGET_SECONDS = 60.0
 OPEN_PATHS = frozenset({"/api/health", "/login"})
 OPEN_FOLDER = "/static/"
 """What the page to log in is made with; the same on every server."""
@@ -54,12 +60,32 @@ class RefusedRequest(NamedTuple):
     message: str
 
 
+@dataclass(slots=True)
+class WrongTokens:
+    """Slows whoever guesses: the answer to each wrong token takes twice as long as the last one's, until none comes.
+
+    The right one is answered at once, so nobody can keep others out.
+    """
+
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    now: Callable[[], float] = time.monotonic
+    _recent: int = 0
+    _last: float = -math.inf
+
+    async def wait(self) -> None:
+        now = self.now()
+        self._recent = self._recent + 1 if now - self._last < FORGET_SECONDS else 0
+        self._last = now
+        await self.sleep(min(MOST_SECONDS, FIRST_SECONDS * 2.0 ** min(self._recent, 10)))
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """Who may use a server, and under which names it is called."""
 
     hosts: frozenset[str] = LOOPBACK_NAMES
     token: str | None = None
+    wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
 
     @property
     def session(self) -> str:
@@ -101,6 +127,8 @@ class Guard:
         answer = _Answer(send, scope["path"])
         headers = Headers(scope=scope)
         if refusal := self._refusal(scope, headers):
+            if refusal.status == 401 and "authorization" in headers:
+                await self.access.wrong_tokens.wait()
             if refusal.status == 401 and _wants_page(scope, headers):
                 await self._answer({**scope, "path": "/login", "raw_path": b"/login"}, receive, answer)
             else:

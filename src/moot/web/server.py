@@ -90,7 +90,8 @@ def guarded(web: FastAPI, who: Access) -> FastAPI:
 async def log_in(request: Request, token: Annotated[str, Form()]) -> RedirectResponse:
     """Exchange the token for a cookie, for browsers."""
     who: Access = request.app.state.access
-    if not who.knows(token):
+    if not who.knows(token.strip()):
+        await who.wrong_tokens.wait()
         if "text/html" in request.headers.get("accept", ""):
             return RedirectResponse("/login?wrong", status_code=303)
         raise HTTPException(401, "this is not the server's token")
