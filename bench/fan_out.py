@@ -14,14 +14,17 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
 
 from moot.core.emitter import Emitter
-from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
-from moot.runs.embedded import EmbeddedQueue
+from moot.core.events import EVENTS_PER_RUN, DebateStarted, Event, TurnChunk, TurnStarted
+from moot.runs.follow import follow
+from moot.runs.live import Heard, Live
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.server import Uvicorn, build_app, listening
 from moot.web.stream.hub import Hub
@@ -44,11 +47,15 @@ class NoAnswer(NamedTuple):
 class Publisher:
     """Tells a debate word by word."""
 
-    def __init__(self, hub: Hub, debate_id: str) -> None:
-        self._emitter = Emitter(debate_id, 1, hub.emit, time.time)
+    def __init__(self, debate_id: str) -> None:
+        self._live = Live()
+        self._emitter = Emitter(debate_id, 1, self._live.emit, time.time)
         self._offset = 0
         self._emitter.emit(DebateStarted(format="duel", topic="Cats?", run=1))
         self._emitter.emit(TurnStarted(seat="debater_a", kind="argument", round=1, position=0))
+
+    def listening(self, debate_id: str) -> AbstractContextManager[Heard]:
+        return self._live.listening(debate_id)
 
     async def speak(self, seconds: float) -> int:
         """Keeps to its pace whatever the load; how many events were told."""
@@ -64,17 +71,21 @@ class Publisher:
 
 
 async def serve(readers: int, seconds: float) -> None:
-    app, hub = scripted_app(ScriptedModel([])), Hub()
+    app = scripted_app(ScriptedModel([]))
     record = await app.create("duel", "Cats?")
+    teller = Publisher(record.id)
+
+    def followed(debate_id: str, *, through_waits: bool) -> AsyncGenerator[Event, None]:
+        return follow(app.store, app.formats, debate_id, teller.listening(debate_id), is_heard=lambda _: True)
+
+    hub = Hub(followed)
     with listening("127.0.0.1", 0) as listener:
-        app.queue = EmbeddedQueue(app.runner, hub.emit)
         server = Uvicorn(build_app(app, hub), hub.close)
         started = asyncio.Event()
         server.ready = started.set
         running = asyncio.create_task(server.serve([listener]))
         await started.wait()
         port, path = listener.getsockname()[1], f"/api/debates/{record.id}/events"
-        teller = Publisher(hub, record.id)
         await _measure(hub, teller, readers, seconds, port, path)
         await _come_and_go(hub, readers, port, path)
         server.should_exit = True

@@ -11,9 +11,9 @@ import pytest
 from at_work import PATIENCE, created, duel_app
 
 from moot.app import App
-from moot.core.debate import Record, Status, Turn
+from moot.core.debate import Status, Turn
 from moot.core.engine import Control, RunResult
-from moot.core.events import DebateFailed, DebateFinished, DebateStarted, Event, Waiting
+from moot.core.events import DebateFailed, DebateFinished, DebateStarted, DebateStopped, Event, Waiting
 from moot.errors import StoreError, WrongKey
 from moot.runs.embedded import RETRY_SECONDS, EmbeddedQueue
 from moot.runs.process import SINCE, this_process
@@ -29,20 +29,29 @@ DEAD = re.sub(r"^process \d+", "process 4194303", this_process())
 
 
 class Heard:
-    """What the queue tells, and who waits for it."""
+    """What is heard by somebody who follows debates to their end."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.paused: list[Record] = []
         self._more = asyncio.Event()
+        self._following: list[asyncio.Task[None]] = []
 
-    def hear(self, event: Event) -> None:
-        self.events.append(event)
-        self._more.set()
+    def follow(self, queue: EmbeddedQueue, *debates: str) -> None:
+        self._following += [asyncio.create_task(self._hear(queue, each)) for each in debates]
 
-    def hear_paused(self, record: Record) -> None:
-        self.paused.append(record)
-        self._more.set()
+    def leave(self) -> None:
+        for task in self._following:
+            task.cancel()
+
+    async def _hear(self, queue: EmbeddedQueue, debate_id: str) -> None:
+        async for event in queue.follow(debate_id, through_waits=True):
+            self.events.append(event)
+            self._more.set()
+
+    @property
+    def paused(self) -> list[str]:
+        late = [event for event in self.events if isinstance(event, DebateStopped)]
+        return [event.debate for event in late if event.stop_reason == "checkpoint_timeout"]
 
     def of(self, kind: type[Event]) -> list[str]:
         return [event.debate for event in self.events if isinstance(event, kind)]
@@ -67,9 +76,11 @@ class Working:
 @asynccontextmanager
 async def working(app: App, retry_seconds: float = RETRY_SECONDS) -> AsyncIterator[Working]:
     heard = Heard()
-    queue = EmbeddedQueue(app.runner, heard.hear, heard.hear_paused, retry_seconds)
+    queue = EmbeddedQueue(app.runner, retry_seconds)
+    heard.follow(queue, *(record.id for record in await app.list()))
     await queue.start()
     yield Working(app, queue, heard)
+    heard.leave()
     await queue.drain(0)
 
 
@@ -205,9 +216,12 @@ async def test_a_debate_goes_on_by_itself_when_its_database_is_back() -> None:
     app = duel_app(store)
     (debate_id,) = await created(app, 1)
     heard = Heard()
-    queue = EmbeddedQueue(app.runner, heard.hear, retry_seconds=0.01)
+    queue = EmbeddedQueue(app.runner, retry_seconds=0.01)
+    heard.follow(queue, debate_id)
     store.gone = 5  # the turn, its failure, and three times what is unfinished
     await queue.enqueue(debate_id)
+    await heard.until(lambda: heard.of(DebateFailed))
+    heard.follow(queue, debate_id)
     await heard.until(lambda: heard.of(DebateFinished))
     await queue.drain(0)
     assert [turn.position for turn in (await app.load(debate_id)).turns] == [0, 1, 2]
@@ -217,10 +231,12 @@ async def test_what_has_failed_for_another_reason_is_left_alone() -> None:
     app = scripted_app(ScriptedModel(sensible, faults={1: WrongKey("no")}))
     (debate_id,) = await created(app, 1)
     heard = Heard()
-    queue = EmbeddedQueue(app.runner, heard.hear, retry_seconds=0.001)
+    queue = EmbeddedQueue(app.runner, retry_seconds=0.001)
+    heard.follow(queue, debate_id)
     await queue.enqueue(debate_id)
     await heard.until(lambda: heard.of(DebateFailed))
     other = (await created(app, 1))[0]
+    heard.follow(queue, other)
     await queue.enqueue(other)
     await heard.until(lambda: heard.of(DebateFinished))
     await queue.drain(0)
@@ -246,15 +262,11 @@ async def test_an_answer_that_comes_while_the_debate_is_about_to_wait_is_heard()
     app = panel_app()
     record = await app.create("panel", "Redis?", {"max_rounds": 1})
     heard = Heard()
-    answering: list[asyncio.Task[object]] = []
-
-    def answer(event: Event) -> None:
-        heard.hear(event)
-        if isinstance(event, Waiting):  # nobody tells the queue
-            answering.append(asyncio.create_task(app.reply(record.id, "approve")))
-
-    queue = EmbeddedQueue(app.runner, answer)
+    queue = EmbeddedQueue(app.runner)
+    heard.follow(queue, record.id)
     await queue.enqueue(record.id)
+    await heard.until(lambda: heard.of(Waiting))
+    await app.reply(record.id, "approve")  # nobody tells the queue
     await heard.until(lambda: heard.of(DebateFinished))
     await queue.drain(0)
 
@@ -286,7 +298,7 @@ async def test_a_checkpoint_that_nobody_answers_is_paused_in_time_also_after_a_r
     early = await waiting_panel(app, 1000)
     async with working(app) as here:
         await here.heard.until(lambda: here.heard.paused)
-        assert [(record.id, record.stop_reason) for record in here.heard.paused] == [(late, "checkpoint_timeout")]
+        assert here.heard.paused == [late]
         assert await here.status(early) is Status.WAITING
 
 
@@ -308,5 +320,6 @@ async def test_a_restored_debate_is_looked_after_again() -> None:
     async with working(app) as here:
         assert here.heard.paused == []
         await app.restore(debate_id)
+        here.heard.follow(here.queue, debate_id)
         await here.queue.look_after(debate_id)
         await here.heard.until(lambda: here.heard.paused)

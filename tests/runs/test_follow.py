@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -21,7 +22,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import NotFound, StoreError
 from moot.runs import follow as following
 from moot.runs.follow import follow
-from moot.runs.live import Live
+from moot.runs.live import Listeners, Live
 from moot.testing import ScriptedModel
 from stage import Panelists
 
@@ -34,7 +35,7 @@ class Way:
         self._events = deque(enumerate(events))
         self._lost = lost
         self._late = late
-        self._answers: deque[tuple[int, Event]] = deque()
+        self._answers: deque[tuple[int, Event | None]] = deque()
         self._live = Live()
         self._turns = 0
         self._ended = False
@@ -52,7 +53,15 @@ class Way:
         """The answer comes some events later."""
         self.asked += 1
         due = len(self._events) - self._late
-        self._answers.extend((due, event) for event in self._live.so_far(self._stored.record.id))
+        self._answers.extend((due, event) for event in (*self._live.so_far(self._stored.record.id), None))
+        return True
+
+    def go(self, events: int) -> None:
+        """So much happens before anybody follows."""
+        for _ in range(events):
+            self._happen()
+
+    def empty(self) -> bool:
         return True
 
     async def get(self) -> Event | None:
@@ -64,20 +73,27 @@ class Way:
             if self._deaf and not self._lost(self._events[0][0]):
                 self._deaf = False  # and who hears again looks first
                 return None
-            number, event = self._events.popleft()
-            self._live.emit(event)
-            if isinstance(event, TurnFinished):
-                self._turns += 1
-            self._ended = isinstance(event, DebateFinished)
+            number, event = self._happen()
             self._deaf = self._lost(number)
             if not self._deaf:
                 return None if isinstance(event, TurnFinished | DebateFinished) else event
+
+    def _happen(self) -> tuple[int, Event]:
+        number, event = self._events.popleft()
+        self._live.emit(event)
+        if isinstance(event, TurnFinished):
+            self._turns += 1
+        self._ended = isinstance(event, DebateFinished)
+        return number, event
 
 
 async def follow_on(way: Way, app: App, after: int = 0) -> list[Event]:
     way.formats = app.formats
     road: Any = way
-    return [event async for event in follow(road, road.formats, way._stored.record.id, road, after, ask=way.ask)]
+    return [
+        event
+        async for event in follow(road, road.formats, way._stored.record.id, nullcontext(road), after, ask=way.ask)
+    ]
 
 
 async def panel() -> tuple[App, StoredDebate, list[Event]]:
@@ -131,8 +147,36 @@ async def test_a_lost_piece_is_asked_for_and_the_text_is_whole_before_the_turn_i
     way = Way(STORED, EVENTS, lambda number: number == chunks[1][0])
     events = await follow_on(way, APP)
     check(events)
-    assert way.asked == 1
+    assert way.asked == 2  # when it began to follow, and for the piece
     assert shown(events, first.position) == "".join(event.text for _, event in chunks)
+
+
+async def follow_here(way: Way, left: int) -> list[Event]:
+    """Follow a run of this process, of which so many events are still to come."""
+    debate_id = way._stored.record.id
+    followed = follow(way, APP.formats, debate_id, way._live.listening(debate_id), is_heard=lambda _: True)
+
+    async def read() -> list[Event]:
+        return [event async for event in followed]
+
+    reading = asyncio.create_task(read())
+    for _ in range(left):
+        await asyncio.sleep(0)
+        way.go(1)
+    return await reading
+
+
+@pytest.mark.parametrize("here", [True, False])
+@given(told=st.integers(0, len(EVENTS) - 1))
+async def test_who_comes_while_two_speak_hears_both_from_their_beginning(here: bool, told: int) -> None:
+    way = Way(STORED, EVENTS, lambda number: False)
+    way.go(told)
+    events = await (follow_here(way, len(EVENTS) - told) if here else follow_on(way, APP))
+    check(events)
+    begun = [event.position for event in EVENTS if isinstance(event, TurnStarted)]
+    ended = [event.position for event in EVENTS[:told] if isinstance(event, TurnFinished)]
+    heard = [event.position for event in events if isinstance(event, TurnStarted)]
+    assert heard == [position for position in begun if position not in ended]
 
 
 @pytest.mark.parametrize("number", [0, 3, 20, len(EVENTS) - 2])
@@ -160,14 +204,15 @@ class Away(Way):
         return await super().load(debate_id)
 
 
-async def test_a_store_that_is_away_is_looked_at_again() -> None:
+async def test_a_store_that_is_away_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "LOOK_SECONDS", 0.001)
     check(await follow_on(Away(STORED, EVENTS, lambda number: False), APP))
 
 
 async def test_what_nobody_tells_of_is_seen_in_the_store() -> None:
     app = duel_app()
     (debate_id,) = await created(app, 1)
-    following = asyncio.create_task(anext(follow(app.store, app.formats, debate_id, asyncio.Queue())))
+    following = asyncio.create_task(anext(follow(app.store, app.formats, debate_id, Listeners().listening(debate_id))))
     await asyncio.sleep(0)
     await app.stop(debate_id)
     assert isinstance(await following, DebateStopped)
@@ -178,7 +223,7 @@ async def test_a_debate_that_is_not_there_is_not_followed() -> None:
     (debate_id,) = await created(app, 1)
     await app.delete(debate_id)
     with pytest.raises(NotFound, match=f"no debate '{debate_id}'"):
-        await anext(follow(app.store, app.formats, debate_id, asyncio.Queue()))
+        await anext(follow(app.store, app.formats, debate_id, Listeners().listening(debate_id)))
 
 
 @pytest.mark.parametrize("here", [True, False])
@@ -195,7 +240,9 @@ async def test_the_store_is_not_looked_at_again_while_the_debate_runs_in_the_sam
             return StoredDebate(replace(STORED.record, status=Status.RUNNING), STORED.turns)
 
     heard: asyncio.Queue[Event | None] = asyncio.Queue()
-    events = follow(Running(), APP.formats, STORED.record.id, heard, EVENTS[-2].id, is_heard=lambda _: here)
+    events = follow(
+        Running(), APP.formats, STORED.record.id, nullcontext(heard), EVENTS[-2].id, is_heard=lambda _: here
+    )
     reading = asyncio.create_task(anext(events))
     await asyncio.sleep(0.1)
     heard.put_nowait(EVENTS[-1])

@@ -226,7 +226,7 @@ async def test_the_text_so_far_is_told_again_to_who_asks(server: PostgresPool) -
     ear = Listener(server)
     with ear.listening("DEB-1") as heard:
         ear._callbacks[EVENTS](message)
-        assert _all(heard) == [started(0, 1), chunk("One two ", 0, 3)]
+        assert _all(heard) == [started(0, 1), chunk("One two ", 0, 3), None]
 
 
 class Flaky:

@@ -28,6 +28,7 @@ from moot.core.debate import HumanReply, Status
 from moot.core.engine import RunResult
 from moot.core.events import DebateFinished, TurnFinished, TurnStarted, Waiting
 from moot.errors import NotFound, WrongStatus
+from moot.runs import follow as following
 from moot.runs.queue import Load, Queue
 from moot.store.store import Store
 from moot.testing import ScriptedModel
@@ -327,3 +328,25 @@ async def test_a_reader_who_joins_in_the_middle_of_a_turn_gets_the_text_so_far(s
     turns = (await app.load(debate_id)).turns
     assert turns[0].content.startswith(shown(events, 0))
     assert contents(events) == {turn.position: turn.content for turn in turns}
+
+
+async def test_who_follows_a_debate_that_waits_hears_at_once_that_it_is_stopped_or_deleted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = panel_app(store)
+    async with working(app) as queue:
+        app.queue = queue
+        stopped, deleted = [(await app.create("panel", "Redis?", start=True)).id for _ in range(2)]
+        async with (
+            reading(queue, stopped, through_waits=True) as one,
+            reading(queue, deleted, through_waits=True) as two,
+        ):
+            for reader in (one, two):
+                await reader.until(lambda events: types(events)[-1:] == ["waiting"])
+            monkeypatch.setattr(following, "LOOK_SECONDS", 1000.0)
+            await asyncio.sleep(following.ANSWER_SECONDS)  # nothing of what came before is still under way
+            await app.stop(stopped)
+            await app.delete(deleted)
+            assert types(await one.to_the_end())[-2:] == ["waiting", "debate_stopped"]
+            with pytest.raises(NotFound):
+                await two.to_the_end()

@@ -105,12 +105,12 @@ async def decoded(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
 
 @asynccontextmanager
 async def serving(
-    app: App, who: Access | None = None, headers: Any = None, hub: Hub | None = None
+    app: App, who: Access | None = None, headers: Any = None, hub: Hub | None = None, beat_seconds: float = 15.0
 ) -> AsyncIterator[Live]:
     """A server in this loop; it drains when the block ends, and gives the steps in progress no time."""
     app.settings.grace_seconds = 0
-    hub = hub or Hub()
-    app.queue = queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
+    hub = hub or Hub(app.follow, beat_seconds)
+    app.queue = queue = EmbeddedQueue(app.runner)
     with listening("127.0.0.1", 0) as listener:
         server = Uvicorn(build_app(app, hub, who), hub.close)
         started = asyncio.Event()

@@ -44,11 +44,11 @@ class Prober:
 @pytest.fixture
 async def prober() -> AsyncIterator[Prober]:
     app = scripted_app(ScriptedModel(company()))
-    hub = Hub()
-    app.queue = queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
+    hub = Hub(app.follow)
+    app.queue = queue = EmbeddedQueue(app.runner)
     finished = (await app.create("duel", "Cats?", {"max_rounds": 1})).id
     waiting = (await app.create("panel", "Cats or dogs?", {"max_rounds": 2, "perspectives": 2})).id
-    ends = [(await app.run(each, hub.emit)).status for each in (finished, waiting)]
+    ends = [(await app.run(each, lambda event: None)).status for each in (finished, waiting)]
     assert ends == [Status.FINISHED, Status.WAITING]
     yield Prober(build_app(app, hub), finished, waiting)
     await queue.drain(0)

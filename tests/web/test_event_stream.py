@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +17,8 @@ from told import Listener
 
 from moot.app import App, open_store
 from moot.core.debate import Status
-from moot.core.events import EVENTS_PER_RUN, DebateStarted, TurnChunk, TurnStarted
+from moot.core.events import EVENTS_PER_RUN, DebateStarted, Event, TurnChunk, TurnStarted
 from moot.web.stream.hub import Hub
-from moot.web.stream.log import Frame
 from stage import Panelists
 
 
@@ -101,10 +100,12 @@ async def test_seats_that_speak_at_once_are_heard_by_late_readers_without_a_gap(
     async with serving(simple_app(pace=gate, replies=Panelists())) as live:
         debate_id = await live.create("Redis?", "panel", max_rounds=1, checkpoints=False)
         await gate.reached.wait()
-        stored = await live.app.load(debate_id)
-        missed = live.hub.log(debate_id).missed(0, stored.record, [], follow=False)
-        assert len({each["position"] for each in map(parsed, missed.frames) if each["type"] == "turn_chunk"}) == 2
-        listeners = [Listener() for _ in missed.frames]
+        so_far = live.events(debate_id)
+        told: list[dict[str, Any]] = []
+        while len({each["position"] for each in told if each["type"] == "turn_chunk"}) < 2:
+            told.append(await anext(so_far))
+        await so_far.aclose()  # type: ignore[attr-defined]
+        listeners = [Listener() for _ in told]
         for number, listener in enumerate(listeners, 1):
             assert len(await read(live, debate_id, listener, number)) == number
         gate.opened.set()
@@ -112,11 +113,6 @@ async def test_seats_that_speak_at_once_are_heard_by_late_readers_without_a_gap(
             await read(live, debate_id, listener)
             assert listener.endings == ["debate_finished"]
             assert listener.finished == listeners[0].finished
-
-
-def parsed(frame: Frame) -> dict[str, Any]:
-    event: dict[str, Any] = json.loads(frame.data.split(b"data: ")[1])
-    return event
 
 
 async def test_a_finished_debate_is_told_from_what_is_stored(tmp_path: Path) -> None:
@@ -285,12 +281,18 @@ async def test_a_debate_goes_on_when_all_readers_have_gone_and_nothing_of_them_i
 
 
 async def test_a_reader_who_is_too_slow_is_sent_away_and_can_come_back() -> None:
-    async with serving(simple_app()) as live:
+    told: asyncio.Queue[Event] = asyncio.Queue()
+
+    async def follow(debate_id: str, *, through_waits: bool) -> AsyncGenerator[Event, None]:
+        while True:
+            yield await told.get()
+
+    async with serving(simple_app(), hub=Hub(follow)) as live:
         debate_id = await live.create(start=False)
         at = datetime.now(UTC)
         first = EVENTS_PER_RUN + 1
-        live.hub.emit(DebateStarted(id=first, debate=debate_id, at=at, format="duel", topic="Cats?", run=1))
-        live.hub.emit(
+        told.put_nowait(DebateStarted(id=first, debate=debate_id, at=at, format="duel", topic="Cats?", run=1))
+        told.put_nowait(
             TurnStarted(id=first + 1, debate=debate_id, at=at, seat="debater_a", kind="argument", round=1, position=0)
         )
         host, port = live.url.removeprefix("http://").split(":")
@@ -301,7 +303,7 @@ async def test_a_reader_who_is_too_slow_is_sent_away_and_can_come_back() -> None
         async with asyncio.timeout(PATIENCE):
             while live.hub.readers:  # it reads nothing, so what is told piles up
                 offset = number * len(words)
-                live.hub.emit(
+                told.put_nowait(
                     TurnChunk(
                         id=first + 2 + number,
                         debate=debate_id,
@@ -323,7 +325,7 @@ async def test_a_reader_who_is_too_slow_is_sent_away_and_can_come_back() -> None
                 whole += data
         writer.close()
         assert not whole.endswith(b"0\r\n\r\n")  # cut, not completed
-        live.hub.emit(
+        told.put_nowait(
             TurnChunk(
                 id=2 * EVENTS_PER_RUN,
                 debate=debate_id,
@@ -344,7 +346,7 @@ async def test_a_reader_who_is_too_slow_is_sent_away_and_can_come_back() -> None
 
 
 async def test_a_silent_stream_has_a_heartbeat() -> None:
-    async with serving(simple_app(), hub=Hub(beat_seconds=0.01)) as live:
+    async with serving(simple_app(), beat_seconds=0.01) as live:
         debate_id = await live.create(start=False)
         async with live.session.get(f"{live.url}/api/debates/{debate_id}/events") as response:
             assert [await response.content.readline() for _ in range(4)] == [b": still here\n", b"\n"] * 2
@@ -355,11 +357,12 @@ async def test_streams_end_when_the_server_ends_and_the_debate_goes_on_at_the_ne
     async with serving(await app_on(tmp_path, gate)) as live:
         debate_id = await live.create(max_rounds=1)
         await gate.reached.wait()
-        response = await live.session.get(f"{live.url}/api/debates/{debate_id}/events")
+        events = live.events(debate_id)
+        async for event in events:
+            if event["type"] == "turn_chunk":
+                break
         live.hub.close()
-        text = await response.text()
-        assert "turn_chunk" in text
-        assert "debate_" not in text.replace("debate_started", "")
+        assert [event async for event in events] == []
     app = await app_on(tmp_path)
     left = (await app.load(debate_id)).record
     assert (left.status, left.stop_reason) == (Status.QUEUED, "interrupted")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from theatre import Baton
 
 from moot.app import App, build
-from moot.core.events import Event
+from moot.core.debate import Record
+from moot.core.events import Event, RoundStarted
 from moot.errors import StoreError
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
-from moot.web.server import open_hub
-from moot.web.stream import follower
-from moot.web.stream.follower import Mirrors
+from moot.web.stream import hub as hubs
 from moot.web.stream.hub import Hub
 from stage import sensible
 
@@ -43,9 +43,8 @@ async def read(hub: Hub, app: App, debate_id: str, enough: Callable[[str], bool]
     record = (await app.load(debate_id)).record
     text = ""
     with hub.reading(debate_id, follow=False) as reader:
-        missed = hub.log(debate_id).missed(0, record, [], follow=False)
         async with asyncio.timeout(SECONDS):
-            async for data in reader.listen(missed, 0):
+            async for data in reader.listen(0, record, []):
                 text += data.decode()
                 if enough(text):
                     break
@@ -54,9 +53,8 @@ async def read(hub: Hub, app: App, debate_id: str, enough: Callable[[str], bool]
 
 async def test_the_turns_of_a_debate_that_another_process_runs_reach_the_readers_here(url: str) -> None:
     async with opened(url) as there, opened(url) as here:
-        hub = Hub()
-        open_hub(here, hub, 0 if url.startswith("postgres") else 1)
-        async with here.working(grace_seconds=0):
+        hub = Hub(here.follow)
+        async with here.working(0 if here.is_shared else 1, grace_seconds=0):
             record = await there.create("duel", "Cats?", {"max_rounds": 1})
             reading = asyncio.create_task(read(hub, here, record.id, lambda text: "event: debate_finished" in text))
             await there.run(record.id, lambda event: None)
@@ -66,9 +64,8 @@ async def test_the_turns_of_a_debate_that_another_process_runs_reach_the_readers
 async def test_words_reach_the_readers_of_another_process_while_they_are_spoken(postgres_url: str) -> None:
     baton = Baton()
     async with opened(postgres_url, baton) as there, opened(postgres_url) as here:
-        hub = Hub()
-        open_hub(here, hub, 0)
-        async with there.working(grace_seconds=0), here.working(grace_seconds=0):
+        hub = Hub(here.follow)
+        async with there.working(grace_seconds=0), here.working(0, grace_seconds=0):
             record = await there.create("duel", "Cats?", {"max_rounds": 1}, start=True)
             baton.let(4)
             text = await read(hub, here, record.id, lambda text: "event: turn_chunk" in text)
@@ -80,9 +77,8 @@ async def test_words_reach_the_readers_of_another_process_while_they_are_spoken(
 
 async def test_who_is_cut_off_for_a_moment_is_still_followed_and_then_nothing_is_kept() -> None:
     followed, left = [], asyncio.Event()
-    hub = Hub()
 
-    async def follow(debate_id: str) -> AsyncIterator[Event]:
+    async def follow(debate_id: str, *, through_waits: bool) -> AsyncGenerator[Event, None]:
         followed.append(debate_id)
         try:
             await asyncio.Event().wait()
@@ -90,7 +86,7 @@ async def test_who_is_cut_off_for_a_moment_is_still_followed_and_then_nothing_is
         finally:
             left.set()
 
-    hub.attend = Mirrors(hub, follow, is_all=True, linger_seconds=0.05).attend  # type: ignore[arg-type]
+    hub = Hub(follow, linger_seconds=0.05)
     for _ in range(2):
         with hub.reading("DEB-1", follow=True):
             await asyncio.sleep(0)
@@ -101,19 +97,29 @@ async def test_who_is_cut_off_for_a_moment_is_still_followed_and_then_nothing_is
     assert followed == ["DEB-1", "DEB-1"]
 
 
-async def test_whatever_ends_following_a_debate_its_readers_are_told_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "AGAIN_SECONDS", 0.0)
-    tries = iter([RuntimeError("nobody has thought of this"), StoreError("gone"), None])
-    told = asyncio.Event()
-    hub = Hub()
+async def test_a_debate_is_followed_again_whatever_went_wrong(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = [RoundStarted(id=number, debate="DEB-1", at=datetime.now(UTC), round=number) for number in range(1, 4)]
+    about = {"format": "duel", "format_version": 1, "topic": "Cats?", "settings": {}, "seats": {}, "created_at": 0.0}
+    record = Record(id="DEB-1", **about)  # type: ignore[arg-type]
+    ends = iter([RuntimeError("a fault of our own"), StoreError("the database is away"), None])
 
-    async def follow(debate_id: str) -> AsyncIterator[Event]:
-        if error := next(tries):
-            raise error
-        told.set()
-        await asyncio.Event().wait()
-        yield  # type: ignore[misc]
+    async def follow(debate_id: str, *, through_waits: bool) -> AsyncGenerator[Event, None]:
+        end = next(ends)
+        for event in told[:2] if end else told:
+            yield event
+        if end:
+            raise end
 
-    hub.attend = Mirrors(hub, follow, is_all=True, linger_seconds=0).attend  # type: ignore[arg-type]
-    with hub.reading("DEB-1", follow=True):
-        await asyncio.wait_for(told.wait(), SECONDS)
+    hub = Hub(follow)
+    monkeypatch.setattr(hubs, "AGAIN_SECONDS", 0.001)
+    with hub.reading("DEB-1", follow=True) as reader:
+        async with asyncio.timeout(SECONDS):
+            text = b"".join([data async for data in reader.listen(0, record, [])])
+    assert [line for line in text.decode().splitlines() if line.startswith("id: ")] == ["id: 1", "id: 2", "id: 3"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "DEB-1 is followed again in a moment: RuntimeError('a fault of our own')",
+        "DEB-1 is followed again in a moment: StoreError('the database is away')",
+    ]
+    hub.close()

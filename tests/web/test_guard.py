@@ -15,7 +15,6 @@ from live import Live, serving, simple_app
 from moot.app import App
 from moot.errors import InvalidInput
 from moot.llm.models import Models
-from moot.runs.embedded import EmbeddedQueue
 from moot.settings import load
 from moot.web.guard import HEADERS, MAX_BODY, MAX_DEBATE, Access, WrongTokens, access, is_loopback
 from moot.web.server import Plain, build_app
@@ -44,9 +43,7 @@ async def locked() -> AsyncIterator[Live]:
 def routes() -> Iterator[tuple[str, str]]:
     """Every method and path the server answers."""
     app = simple_app()
-    hub = Hub()
-    app.queue = EmbeddedQueue(app.runner, hub.emit)
-    web = build_app(app, hub)
+    web = build_app(app, Hub(app.follow))
     for path, methods in web.openapi()["paths"].items():
         for method in methods:
             yield method.upper(), path.replace("{debate_id}", "DEB-none")

@@ -194,7 +194,7 @@ async def test_health_says_when_nobody_works_what_is_queued(shared: tuple[App, P
 
 async def test_the_page_of_a_queued_debate_says_when_nobody_works(shared: tuple[App, PostgresQueue]) -> None:
     app, _ = shared
-    web = build_app(app, Hub())
+    web = build_app(app, Hub(app.follow))
     made = await app.create("duel", TOPIC, {}, start=True)
     with listening("127.0.0.1", 0) as listener:
         server, started = Uvicorn(web, lambda: None), asyncio.Event()

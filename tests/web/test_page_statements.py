@@ -30,7 +30,7 @@ class Counted(MemoryStore):
 async def test_pages_read_a_list_with_one_statement_and_a_debate_once() -> None:
     store = Counted()
     app = scripted_app(ScriptedModel(company()), store)
-    reader = Reader(build_app(app, Hub()))
+    reader = Reader(build_app(app, Hub(app.follow)))
     ids = [(await app.create("duel", f"Cats {number}?", {"max_rounds": 1})).id for number in range(5)]
     for debate_id in ids[:3]:
         assert (await app.run(debate_id, lambda event: None)).status is Status.FINISHED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +17,6 @@ from theatre import company
 
 from moot.app import App
 from moot.core.debate import Settings, Status
-from moot.core.events import Event
 from moot.core.format import AnyFormat
 from moot.errors import Refused
 from moot.formats import load
@@ -42,23 +42,17 @@ class House:
     def __init__(self, replies: Callable[[Request], str], **options: Any) -> None:
         faults = options.pop("faults", None)
         self.app: App = scripted_app(ScriptedModel(replies, faults=faults), **options)
-        self.hub = hub = Hub()
-        self.changed = asyncio.Event()
-        self.app.queue = self.queue = EmbeddedQueue(self.app.runner, self._hear, hub.tell_stopped)
-        self.web = build_app(self.app, hub)
+        self.app.queue = self.queue = EmbeddedQueue(self.app.runner)
+        self.web = build_app(self.app, Hub(self.app.follow))
         self.reader = Reader(self.web)
-
-    def _hear(self, event: Event) -> None:
-        self.hub.emit(event)
-        self.changed.set()
 
     async def until(self, debate_id: str, *statuses: Status) -> None:
         async with asyncio.timeout(10):
-            while True:
-                self.changed.clear()
-                if (await self.app.load(debate_id)).record.status in statuses:
-                    return
-                await self.changed.wait()
+            while (await self.app.load(debate_id)).record.status not in statuses:
+                async with aclosing(self.app.follow(debate_id, through_waits=True)) as events:
+                    async for _ in events:
+                        if (await self.app.load(debate_id)).record.status in statuses:
+                            return
 
     async def played(self, format: str, topic: str, **settings: Any) -> str:
         """A debate that has ended, or waits."""

@@ -8,14 +8,13 @@ import re
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 from moot.app import build
 from moot.core.debate import Record, Status
-from moot.core.events import Event
 from moot.llm.client import Request
-from moot.runs.embedded import EmbeddedQueue
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from moot.web.server import Uvicorn, build_app, listening
@@ -100,27 +99,19 @@ class Theatre:
         return asyncio.run_coroutine_threadsafe(what(self._app), self._loop).result(SECONDS)
 
     async def _until(self, debate_id: str, status: Status) -> None:
-        while True:
-            self._changed.clear()
-            if (await self._app.load(debate_id)).record.status is status:
-                return
-            await self._changed.wait()
-
-    def _hear(self, event: Event) -> None:
-        self._hub.emit(event)
-        self._changed.set()
+        while (await self._app.load(debate_id)).record.status is not status:
+            async with aclosing(self._app.follow(debate_id, through_waits=True)) as events:
+                async for _ in events:
+                    if (await self._app.load(debate_id)).record.status is status:
+                        return
 
     async def _serve(self, ready: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         with listening("127.0.0.1", self.port) as listener:
             self.port = listener.getsockname()[1]
             async with build(self.settings, {}, {"scripted": self.model}) as app:
-                self._hub = Hub()
-                self._changed = asyncio.Event()
-                self._app, self._queue = app, EmbeddedQueue(app.runner, self._hear, self._hub.tell_stopped)
-                app.queue = self._queue
-                web = build_app(app, self._hub)
-                self._server = Uvicorn(web, self._hub.close)
+                self._app, hub = app, Hub(app.follow)
+                self._server = Uvicorn(build_app(app, hub), hub.close)
                 self._server.ready = ready
                 await self._server.serve([listener])
 

@@ -40,6 +40,7 @@ from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
 from moot.runs.choice import open_queue, shared_server
 from moot.runs.follow import follow
+from moot.runs.live import Listeners
 from moot.runs.queue import Backlog, Load, Queue
 from moot.runs.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder, data_folder
@@ -231,6 +232,7 @@ class App:
     async def delete(self, debate_id: str) -> None:
         """Hide a debate from everyone; `restore` undoes it."""
         await self.store.delete(debate_id)
+        self._look(debate_id)
 
     async def restore(self, debate_id: str) -> Record:
         record = await self.store.restore(debate_id)
@@ -267,14 +269,20 @@ class App:
         """
         if self.queue:
             return self.queue.follow(debate_id, after, through_waits)
-        return follow(self.store, self.formats, debate_id, asyncio.Queue(), after, through_waits)
+        return follow(self.store, self.formats, debate_id, Listeners().listening(debate_id), after, through_waits)
 
     async def stop(self, debate_id: str) -> Record:
         """Let the step in progress end, then nothing more."""
         record = await self.store.ask_to_stop(debate_id)
         if record.status in (Status.FINISHED, Status.FAILED):
             raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to stop")
+        self._look(debate_id)
         return record
+
+    def _look(self, debate_id: str) -> None:
+        """Let those who follow a debate know at once that it has changed."""
+        if self.queue:
+            self.queue.look(debate_id)
 
     async def conclude(self, debate_id: str) -> Record:
         """Let the step in progress end, then the closing steps; a debate that takes `end` for an answer gets that."""
@@ -319,7 +327,9 @@ class App:
 
     async def pause(self, debate_id: str) -> Record:
         """Stop a debate whose person has not answered in time; it can be resumed whenever they do."""
-        return await self.store.pause(debate_id)
+        record = await self.store.pause(debate_id)
+        self._look(debate_id)
+        return record
 
     async def rate(self, debate_id: str, stars: int, comment: str = "") -> Rating:
         if not 1 <= stars <= 5:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from moot.core.debate import Turn
-from moot.core.events import EVENTS_PER_RUN, Event, Terminal, ended, stamped, turn_finished
+from moot.core.events import EVENTS_PER_RUN, Event, Terminal, ended, turn_finished
 
 Sink: TypeAlias = Callable[[Event], None]
 
@@ -30,7 +31,11 @@ class Emitter:
             self._held.append(event)
             return
         self._next += 1
-        self._sink(stamped(event, self._next, self._debate_id, self._now()))
+        fill = object.__setattr__  # as `stamped` does, but this happens for every token
+        fill(event, "id", self._next)
+        fill(event, "debate", self._debate_id)
+        fill(event, "at", datetime.fromtimestamp(self._now(), UTC))
+        self._sink(event)
 
     def end(self, event: Terminal) -> None:
         """Emit the last event of the run."""

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 
 from moot.core.debate import Record, Status
-from moot.core.emitter import Sink
 from moot.core.events import Event
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
 from moot.formats import of_record
@@ -40,21 +39,17 @@ class EmbeddedQueue:
     def __init__(
         self,
         runner: Runner,
-        sink: Sink = lambda event: None,
-        on_paused: Callable[[Record], None] = lambda record: None,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        """`sink` gets the events of all runs, `on_paused` the debates that stop because nobody has answered."""
         self._runner = runner
         self._retry_seconds = retry_seconds
-        self._on_paused = on_paused
         self._queued: dict[str, float] = {}
         """What waits for room, and since when."""
         self._runs = Runs(self._fill)
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._chores: set[asyncio.Task[None]] = set()
         self._draining = False
-        self._live = Live(sink, self._runs.hear)
+        self._live = Live(self._runs.hear)
 
     async def load(self) -> Load:
         return Load(len(self._runs), len(self._queued), 1)
@@ -76,16 +71,13 @@ class EmbeddedQueue:
             await self.look_after(debate_id)
         return record
 
-    async def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
-        with self._live.listening(debate_id) as heard:
-            store, formats, here = self._runner.store, self._runner.formats, self._runs.__contains__
-            async for event in follow(store, formats, debate_id, heard, after, through_waits, is_heard=here):
-                yield event
+    def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
+        store, formats, here = self._runner.store, self._runner.formats, self._runs.__contains__
+        listening = self._live.listening(debate_id)
+        return follow(store, formats, debate_id, listening, after, through_waits, is_heard=here)
 
-    def look_at(self, debate_id: str) -> AsyncGenerator[Event, None]:
-        """What is stored of a debate, now and as it grows: all there is to see of one that another process runs."""
-        store, formats = self._runner.store, self._runner.formats
-        return follow(store, formats, debate_id, asyncio.Queue(), through_waits=True, is_heard=self._runs.__contains__)
+    def look(self, debate_id: str) -> None:
+        self._live.look(debate_id)
 
     async def look_after(self, debate_id: str) -> None:
         for found in await self._runner.store.unfinished():
@@ -192,9 +184,8 @@ class EmbeddedQueue:
         self._later(debate_id, seconds or self._retry_seconds, partial(self.look_after, debate_id))
 
     async def _pause(self, debate_id: str) -> None:
-        record = await self._runner.store.pause(debate_id)
-        if record.status is Status.STOPPED:
-            self._on_paused(record)
+        await self._runner.store.pause(debate_id)
+        self.look(debate_id)
 
     def _later(self, debate_id: str, seconds: float, do: Callable[[], Coroutine[None, None, None]]) -> None:
         self._forget_timer(debate_id)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from moot.core.emitter import Sink
-from moot.core.events import DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted
+from moot.core.events import PASSING, DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted
 
 Heard: TypeAlias = "asyncio.Queue[Event | None]"
 """Events as they happen; None says that there is something new in the store."""
@@ -37,10 +37,8 @@ class Listeners:
             self.send(debate_id, None)
 
     @contextmanager
-    def listening(self, debate_id: str, so_far: Iterable[Event] = ()) -> Iterator[Heard]:
+    def listening(self, debate_id: str) -> Iterator[Heard]:
         heard: Heard = asyncio.Queue()
-        for event in so_far:
-            heard.put_nowait(event)
         self.heard.setdefault(debate_id, set()).add(heard)
         try:
             yield heard
@@ -51,15 +49,15 @@ class Listeners:
 
 
 class Live:
-    def __init__(self, sink: Sink = lambda event: None, on_turn: Sink = lambda event: None) -> None:
-        """`sink` gets every event, `on_turn` those that are no text: there are few of them."""
-        self._sink = sink
+    def __init__(self, on_turn: Sink = lambda event: None) -> None:
+        """`on_turn` gets all events that are no text: there are few of them."""
         self._on_turn = on_turn
+        self._told: dict[str, list[Event]] = {}
+        """Of each run what is neither stored nor text."""
         self._speeches: dict[str, dict[int, _Speech]] = {}
         self._listeners = Listeners()
 
     def emit(self, event: Event) -> None:
-        self._sink(event)
         if isinstance(event, TurnChunk):
             if speech := self._speeches.get(event.debate, {}).get(event.position):
                 speech.text.append(event.text)
@@ -67,15 +65,23 @@ class Live:
         else:
             self._note(event)
             self._on_turn(event)
-        if event.debate in self._listeners.heard:
-            self._listeners.send(event.debate, event)
+        for heard in self._listeners.heard.get(event.debate, ()):
+            heard.put_nowait(event)
 
-    def listening(self, debate_id: str) -> AbstractContextManager[Heard]:
-        return self._listeners.listening(debate_id, self.so_far(debate_id))
+    def look(self, debate_id: str) -> None:
+        """Have those who follow a debate look at what is stored of it."""
+        self._listeners.send(debate_id, None)
+
+    @contextmanager
+    def listening(self, debate_id: str) -> Iterator[Heard]:
+        with self._listeners.listening(debate_id) as heard:
+            for event in self.so_far(debate_id):
+                heard.put_nowait(event)
+            yield heard
 
     def so_far(self, debate_id: str) -> list[Event]:
-        """The turns in progress, each with all it has said as one chunk."""
-        events: list[Event] = []
+        """What is not stored of a run: how it began, and each turn in progress with all it has said as one chunk."""
+        events = [*self._told.get(debate_id, ())]
         for speech in self._speeches.get(debate_id, {}).values():
             events.append(speech.started)
             if speech.last:
@@ -87,5 +93,9 @@ class Live:
             self._speeches.setdefault(event.debate, {})[event.position] = _Speech(event)
         elif isinstance(event, TurnFinished):
             self._speeches.get(event.debate, {}).pop(event.position, None)
-        elif isinstance(event, DebateStarted | Terminal):
-            self._speeches.pop(event.debate, None)
+        else:
+            if isinstance(event, DebateStarted | Terminal):
+                self._speeches.pop(event.debate, None)
+                self._told.pop(event.debate, None)
+            if event.type in PASSING:
+                self._told.setdefault(event.debate, []).append(event)

@@ -51,9 +51,12 @@ class Publisher:
         self._add(event if event.type in PASSING else event.debate)
 
     def resend(self, debate_id: str) -> None:
-        """Tell the text so far of a debate's turns in progress."""
-        for event in self._live.so_far(debate_id):
+        """Tell the text so far of a debate's turns in progress, and that this is all."""
+        so_far = self._live.so_far(debate_id)
+        for event in so_far:
             self._add(event)
+        if so_far:
+            self._add(debate_id)
 
     def announce_change(self, debate_id: str) -> None:
         self._add(debate_id)

@@ -130,14 +130,14 @@ class PostgresQueue:
             await self._notify(ASKS, debate_id)
             return True
 
-        with self._ear.listening(debate_id) as heard:
-            with suppress(StoreError):
-                await self._runner.store.watch(debate_id)
-            await ask()
-            async for event in follow(
-                self._runner.store, self._runner.formats, debate_id, heard, after, through_waits, ask
-            ):
-                yield event
+        with suppress(StoreError):
+            await self._runner.store.watch(debate_id)
+        store, formats, listening = self._runner.store, self._runner.formats, self._ear.listening(debate_id)
+        async for event in follow(store, formats, debate_id, listening, after, through_waits, ask):
+            yield event
+
+    def look(self, debate_id: str) -> None:
+        self._teller.announce_change(debate_id)
 
     async def look_after(self, debate_id: str) -> None:
         """Nothing: whatever there is to do for a debate is a job, and those who follow it look for themselves."""
@@ -238,8 +238,9 @@ class PostgresQueue:
         """A person has not answered in time what this run has asked."""
         with suppress(NotFound):
             asked = (await self._runner.store.load(debate_id)).record
-            if str(asked.run) == run and (await self._runner.store.pause(debate_id)).status is Status.STOPPED:
-                self._teller.announce_change(debate_id)
+            if str(asked.run) == run:
+                await self._runner.store.pause(debate_id)
+                self.look(debate_id)
         await self._done(job)
 
     def _hear(self, event: Event) -> None:

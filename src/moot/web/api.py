@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
-from pydantic import JsonValue
 
 from moot.app import App
 from moot.app.health import health as find_health
-from moot.core.changes import SETTINGS
 from moot.core.debate import Record, Status
-from moot.core.events import EVENTS_PER_RUN
 from moot.core.stored import StoredDebate
 from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
@@ -62,25 +58,6 @@ class WebState:
 
     def view(self, record: Record) -> DebateView:
         return debate_view(self.app.reading(StoredDebate(record)))
-
-    async def stop(self, debate_id: str) -> Record:
-        record = await self.app.stop(debate_id)
-        if record.status is Status.STOPPED:
-            self.hub.tell_stopped(record)
-        return record
-
-    async def resume(self, debate_id: str, settings: Mapping[str, JsonValue]) -> Record:
-        """Go on; who reads the debate sees what was changed, as no run tells of it."""
-        if settings:
-            changed = await self.app.change(debate_id, settings)
-            for event in (await self.app.read(debate_id)).events:
-                if event.id == changed.run * EVENTS_PER_RUN + 1 and event.kind == SETTINGS[1]:
-                    self.hub.emit(event)
-        return await self.app.resume(debate_id)
-
-    async def delete(self, debate_id: str) -> None:
-        await self.app.delete(debate_id)
-        self.hub.disconnect(debate_id)
 
 
 def the_server(request: Request) -> WebState:
@@ -132,7 +109,7 @@ async def show_debate(debate_id: DebateId, server: Serving) -> WholeDebate:
 @routes.delete("/debates/{debate_id}", status_code=204)
 async def delete_debate(debate_id: DebateId, server: Serving) -> None:
     """Hide a debate; `restore` brings it back."""
-    await server.delete(debate_id)
+    await server.app.delete(debate_id)
 
 
 @routes.post("/debates/{debate_id}/restore")
@@ -152,13 +129,13 @@ async def resume_debate(debate_id: DebateId, server: Serving, body: schemas.Resu
     """Go on with a debate that has stopped or failed, as it was or with other models, checkpoints or higher limits."""
     changes = body.settings if body else {}
     refuse_addresses(changes)
-    return server.view(await server.resume(debate_id, changes))
+    return server.view(await server.app.resume(debate_id, changes))
 
 
 @routes.post("/debates/{debate_id}/stop", status_code=202)
 async def stop_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Let the step in progress end, then nothing more; it can be resumed."""
-    return server.view(await server.stop(debate_id))
+    return server.view(await server.app.stop(debate_id))
 
 
 @routes.post("/debates/{debate_id}/conclude", status_code=202)

@@ -8,7 +8,6 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 from types import FrameType
 from typing import Annotated
 
@@ -22,7 +21,6 @@ from moot import errors
 from moot.app import START_SECONDS, App, build
 from moot.llm.client import Client
 from moot.runs.choice import open_queue
-from moot.runs.embedded import EmbeddedQueue
 from moot.settings import AppSettings
 from moot.telemetry.metrics import Metrics
 from moot.text.plain import printable
@@ -31,7 +29,6 @@ from moot.web.guard import COOKIE, Access, Guard, access
 from moot.web.metrics import add_metrics
 from moot.web.openai import endpoint as openai_server
 from moot.web.pages.routes import add_pages
-from moot.web.stream.follower import Mirrors
 from moot.web.stream.hub import Hub
 
 STATUSES: dict[type[errors.MootError], int] = {
@@ -50,12 +47,12 @@ SECONDS_FOR_REQUESTS = 3
 """What requests in progress get when the server ends; event streams end at once."""
 
 
-def build_app(app: App, hub: Hub, who: Access | None = None, concurrency: int | None = None) -> FastAPI:
+def build_app(app: App, hub: Hub, who: Access | None = None) -> FastAPI:
     """The web application; debates run in the background during its lifespan."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with app.working(concurrency):
+        async with app.working():
             yield
             hub.close()
 
@@ -117,8 +114,8 @@ async def serve(
     _log_plainly()
     with opened(settings, host or settings.host, settings.port if port is None else port) as (listener, who, address):
         async with build(settings, clients=clients, metrics=Metrics(), patience=START_SECONDS) as app:
-            hub = Hub()
-            open_hub(app, hub, settings.max_running if works else 0)
+            app.queue = open_queue(app.runner, settings.max_running if works else 0)
+            hub = Hub(app.follow)
             server = Uvicorn(build_app(app, hub, who), hub.close)
             server.ready = lambda: ready(address)
             await server.serve([listener])
@@ -130,17 +127,6 @@ def opened(settings: AppSettings, host: str, port: int) -> Iterator[tuple[socket
     who = access(host, settings.token.get_secret_value() if settings.token else None, settings.allowed_hosts)
     with listening(host, port) as listener:
         yield listener, who, f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-
-
-def open_hub(app: App, hub: Hub, concurrency: int) -> None:
-    """Let the hub hear what happens in debates, wherever they run."""
-    if app.is_shared or not concurrency:  # an SQLite file that nobody would work on is refused there
-        app.queue = open_queue(app.runner, concurrency)
-        hub.attend = Mirrors(hub, partial(app.follow, through_waits=True), is_all=True).attend
-        return
-    queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
-    app.queue = queue
-    hub.attend = Mirrors(hub, queue.look_at, is_all=False).attend
 
 
 class Uvicorn(uvicorn.Server):

@@ -34,7 +34,7 @@ async def serving_metrics(app: App, port: int) -> AsyncIterator[str]:
 
 def build_beside(app: App, who: Access) -> FastAPI:
     web = FastAPI(title="moot worker", openapi_url=None)
-    web.state.server = WebState(app, Hub())
+    web.state.server = WebState(app, Hub(app.follow))
     web.add_api_route("/api/health", health)
     add_metrics(web, app)
     return guarded(web, who)

@@ -82,7 +82,7 @@ class Pages:
         self.acts: Mapping[str, Act] = {
             "resume": lambda debate_id, _: self._app.resume(debate_id),
             "fork": self._fork,
-            "stop": lambda debate_id, _: server.stop(debate_id),
+            "stop": lambda debate_id, _: server.app.stop(debate_id),
             "conclude": lambda debate_id, _: self._app.conclude(debate_id),
             "reply": self._reply,
             "rating": self._rate,
@@ -159,7 +159,7 @@ class Pages:
 
     async def delete(self, request: Request) -> Response:
         debate_id = request.path_params["id"]
-        await self._server.delete(debate_id)
+        await self._server.app.delete(debate_id)
         return _to(f"/?{urlencode({'deleted': debate_id})}")
 
     def error(self, error: MootError) -> Response:

@@ -1,22 +1,25 @@
-"""Live events to many readers: a log for each debate, a cursor for each reader, all woken together.
+"""Live events to many readers: each debate that is read is followed once, wherever it runs.
 
-The hub is fed through `emit`, by the queue of this process or by whatever hears of the runs of others.
+What is followed is kept in a log; each reader has a cursor in it, and all are woken together.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from moot.core.debate import Record
-from moot.core.events import Event, Terminal
-from moot.reading.history import stopped
-from moot.web.stream.log import Log, Missed
+from moot.core.events import Event, TurnFinished
+from moot.errors import NotFound
+from moot.web.stream.log import Log
+
+log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.04
 BEAT_SECONDS = 15.0
@@ -24,20 +27,36 @@ BEAT = b": still here\n\n"
 MAX_BEHIND = 1_000_000
 """Bytes that wait for a reader who is too slow; with more it is sent away, and can come back."""
 PIECE = 64_000
-MAX_LOGS = 50
-"""Of debates that nobody runs and nobody reads."""
+LINGER_SECONDS = 30.0
+"""So long a debate is still followed when nobody reads it; who was only cut off then misses nothing."""
+AGAIN_SECONDS = 1.0
+
+
+class Follow(Protocol):
+    def __call__(self, debate_id: str, *, through_waits: bool) -> AsyncGenerator[Event, None]: ...
+
+
+class _Followed:
+    """A debate that is read, or was a moment ago."""
+
+    def __init__(self) -> None:
+        self.log = Log()
+        self.readers: set[Reader] = set()
+        self.following: asyncio.Task[None] | None = None
+        self.leaving: asyncio.TimerHandle | None = None
 
 
 class Hub:
-    """All logs of a process, and who reads them."""
+    """All debates that are read in a process, and who reads them."""
 
-    def __init__(self, beat_seconds: float = BEAT_SECONDS) -> None:
+    def __init__(
+        self, follow: Follow, beat_seconds: float = BEAT_SECONDS, linger_seconds: float = LINGER_SECONDS
+    ) -> None:
+        self._follow = follow
         self._beat_seconds = beat_seconds
-        self.attend: Callable[[str, bool], None] = lambda debate_id, read: None
-        """Called when somebody begins to read a debate, and when the last one has left it."""
-        self._logs: dict[str, Log] = {}
-        self._readers: dict[str, set[Reader]] = {}
-        self._changed: set[str] = set()
+        self._linger_seconds = linger_seconds
+        self._followed: dict[str, _Followed] = {}
+        self._changed: set[_Followed] = set()
         self._flushing = False
         self._beating: asyncio.TimerHandle | None = None
         self.closed = asyncio.Event()
@@ -45,87 +64,79 @@ class Hub:
 
     @property
     def readers(self) -> int:
-        return sum(map(len, self._readers.values()))
-
-    def emit(self, event: Event) -> None:
-        log = self._logs.get(event.debate) or self._logs.setdefault(event.debate, Log())
-        if not log.append(event):
-            return
-        if isinstance(event, Terminal):
-            self._forget_oldest(event.debate)
-        if event.debate in self._readers:
-            self._changed.add(event.debate)
-            if not self._flushing:
-                self._flushing = True
-                asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
-
-    def tell_stopped(self, record: Record) -> None:
-        """A debate was stopped while nothing ran; who reads it is told, or at least sent home."""
-        self.emit(stopped(record))
-        for reader in self._readers.get(record.id, ()):
-            reader.leave(after_all=True)
-
-    def disconnect(self, debate_id: str) -> None:
-        for reader in self._readers.get(debate_id, ()):
-            reader.leave()
+        return sum(len(each.readers) for each in self._followed.values())
 
     def close(self) -> None:
         """End all streams, for good."""
         self.closed.set()
         if self._beating:
             self._beating.cancel()
-        for debate_id in list(self._readers):
-            self.disconnect(debate_id)
-
-    def forget(self, debate_id: str) -> None:
-        """Keep nothing of a debate that nobody reads."""
-        if debate_id not in self._readers:
-            self._logs.pop(debate_id, None)
-
-    def log(self, debate_id: str) -> Log:
-        return self._logs.get(debate_id) or Log()
+        for debate_id in list(self._followed):
+            for reader in self._followed[debate_id].readers:
+                reader.leave()
+            self._leave(debate_id)
 
     @contextmanager
     def reading(self, debate_id: str, follow: bool) -> Iterator[Reader]:
-        log = self._logs.setdefault(debate_id, Log())
-        reader = Reader(log, follow)
-        self._readers.setdefault(debate_id, set()).add(reader)
-        self.attend(debate_id, True)
-        if self._beating is None:
-            self._beating = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
+        followed = self._followed.setdefault(debate_id, _Followed())
+        reader = Reader(followed.log, follow)
+        followed.readers.add(reader)
+        if followed.leaving:
+            followed.leaving.cancel()
         if self.closed.is_set():
             reader.leave()
+        elif followed.following is None or followed.following.done():
+            followed.following = asyncio.create_task(self._keep_following(debate_id, followed))
+        if self._beating is None:
+            self._beating = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
         try:
             yield reader
         finally:
-            self._readers[debate_id].discard(reader)
-            if not self._readers[debate_id]:
-                del self._readers[debate_id]
-                self.attend(debate_id, False)
-                if not log.frames:
-                    self._logs.pop(debate_id, None)
+            followed.readers.discard(reader)
+            if not followed.readers:
+                loop = asyncio.get_running_loop()
+                followed.leaving = loop.call_later(self._linger_seconds, self._leave, debate_id)
+
+    async def _keep_following(self, debate_id: str, followed: _Followed) -> None:
+        while True:
+            try:
+                async for event in self._follow(debate_id, through_waits=True):
+                    if followed.log.append(event):
+                        self._changed.add(followed)
+                        if not self._flushing:
+                            self._flushing = True
+                            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
+                break
+            except NotFound:
+                break
+            except Exception as error:  # whatever it is, who reads must not wait for good
+                log.warning("%s is followed again in a moment: %r", debate_id, error)
+                await asyncio.sleep(AGAIN_SECONDS)
+        for reader in followed.readers:
+            reader.leave(after_all=True)
+
+    def _leave(self, debate_id: str) -> None:
+        """Keep nothing of a debate that nobody reads."""
+        followed = self._followed.pop(debate_id, None)
+        if followed and followed.leaving:
+            followed.leaving.cancel()
+        if followed and followed.following:
+            followed.following.cancel()
 
     def _flush(self) -> None:
         self._flushing = False
         changed, self._changed = self._changed, set()
-        for debate_id in changed:
-            for reader in self._readers.get(debate_id, ()):
+        for followed in changed:
+            for reader in followed.readers:
                 reader.wake()
 
     def _beat(self) -> None:
         self._beating = None
-        for readers in self._readers.values():
-            for reader in readers:
+        for followed in self._followed.values():
+            for reader in followed.readers:
                 reader.beat()
-        if self._readers and not self.closed.is_set():
+        if self.readers and not self.closed.is_set():
             self._beating = asyncio.get_running_loop().call_later(self._beat_seconds, self._beat)
-
-    def _forget_oldest(self, newest: str) -> None:
-        """Keep the logs of the latest debates that have ended; those who reconnect may want them."""
-        self._logs[newest] = self._logs.pop(newest)
-        idle = [id for id, log in self._logs.items() if log.over and id not in self._readers]
-        for debate_id in idle[:-MAX_LOGS]:
-            del self._logs[debate_id]
 
 
 class Reader:
@@ -134,12 +145,11 @@ class Reader:
     def __init__(self, log: Log, follow: bool) -> None:
         self._log = log
         self._follow = follow
-        self._at = log.end
-        self._read = log.written
+        self._at = self._read = 0
         self._seen = -1
         self._woken = asyncio.Event()
         self._beats = False
-        self._sending = True
+        self._sending = False
         self._left = False
         self._leaves = False
         self._task: asyncio.Task[Any] | None = asyncio.current_task()
@@ -149,22 +159,33 @@ class Reader:
         """Sent away in the middle of something, which is not to be completed."""
         return self._left
 
-    async def listen(self, missed: Missed, after: int) -> AsyncIterator[bytes]:
-        """What was missed since an id, then what happens; ends with the debate."""
+    async def listen(self, after: int, record: Record, stored: Sequence[Event]) -> AsyncIterator[bytes]:
+        """What was missed since an id, the debate being stored like this, then what happens; ends with the debate."""
+        await self._caught_up(max((event.id for event in stored if isinstance(event, TurnFinished)), default=-1))
+        missed = self._log.missed(after, record, stored, self._follow)
+        self._at, self._read, self._sending = self._log.end, self._log.written, True
         data = b"".join(frame.data for frame in missed.frames)
         self._seen = missed.frames[-1].id if missed.frames else after
         for start in range(0, len(data), PIECE):
             yield data[start : start + PIECE]
-        over = missed.over
+        over = missed.over or self._leaves
         while not over:
-            self._sending = False
-            await self._woken.wait()
-            self._sending = True
-            self._woken.clear()
+            await self._wait()
             data, over = self._take()
             if data:
                 yield data
             over = over or self._leaves
+
+    async def _caught_up(self, turn: int) -> None:
+        """Wait until the log has the last stored turn: before it comes what those say who began to speak earlier."""
+        while self._log.last_id < turn and not self._leaves:
+            await self._wait()
+
+    async def _wait(self) -> None:
+        self._sending = False
+        await self._woken.wait()
+        self._sending = True
+        self._woken.clear()
 
     def wake(self) -> None:
         if self._sending and self._log.written - self._read > MAX_BEHIND:
@@ -222,10 +243,9 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         with self._hub.reading(self._record.id, self._follow) as reader:
-            missed = self._hub.log(self._record.id).missed(self._after, self._record, self._stored, self._follow)
             gone = asyncio.create_task(_disconnected(receive, reader))
             try:
-                async for data in reader.listen(missed, self._after):
+                async for data in reader.listen(self._after, self._record, self._stored):
                     await send({"type": "http.response.body", "body": data, "more_body": True})
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
             except asyncio.CancelledError:

@@ -65,8 +65,11 @@ KINDS: dict[str, Kind] = {
 }
 
 
+WIRE = b"id: %d\nevent: %s\ndata: %s\n\n"
+
+
 def frame(event: Event, speech: int = 0) -> Frame:
-    data = b"id: %d\nevent: %s\ndata: %s\n\n" % (event.id, event.type.encode(), encode(event))
+    data = WIRE % (event.id, event.type.encode(), encode(event))
     return Frame(event.id, data, KINDS.get(event.type, "told"), speech)
 
 
@@ -78,23 +81,27 @@ class Log:
         self.written = 0
         """Bytes of all frames there ever were."""
         self._kept = 0
-        self._last_id = -1
+        self.last_id = -1
         self._speaking: dict[int, _Speaking] = {}
         self._joined: tuple[int, int, bytes] = (0, 0, b"")
 
     def append(self, event: Event) -> bool:
         """False for what was told before."""
-        if event.id <= self._last_id:
+        if event.id <= self.last_id:
             return False
-        if isinstance(event, TurnChunk):
+        if isinstance(event, TurnChunk):  # not by `frame`: this happens for every token
             speaking = self._speaking.get(event.position)
-            if speaking:
-                speaking.chunks.append(event)
-            new = frame(event, speaking.started.id if speaking else 0)
+            speech = speaking.started.id if speaking else event.id
+            new = Frame(event.id, WIRE % (event.id, b"turn_chunk", encode(event)), "said", speech)
+            if speaking is None:  # its beginning was not heard
+                speaking = self._speaking[event.position] = _Speaking(new, [])
+            if event.offset == 0:  # perhaps all of it is told again
+                speaking.chunks.clear()
+            speaking.chunks.append(event)
         else:
             new = self._noted(event)
         self.frames.append(new)
-        self._last_id = new.id
+        self.last_id = new.id
         self.written += len(new.data)
         self._kept += len(new.data)
         if self._kept > MAX_KEPT:
@@ -127,7 +134,7 @@ class Log:
         if self.frames and self.frames[-1].run > record.run:
             kept = [each for each in kept if each.kind == "told"]  # it has gone on since it was read
         if self.frames and after >= self.frames[0].id:
-            frames = [*self._rest(after), *(each for each in kept if each.id > max(after, self._last_id))]
+            frames = [*self._rest(after), *(each for each in kept if each.id > max(after, self.last_id))]
         else:
             frames = self._text_so_far([*kept, *self._lasting(record)], after)
         current = [*kept[-1:], *self._lasting(record)[-1:]]
