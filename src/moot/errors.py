@@ -2,6 +2,7 @@
 
 MootError
 ├── InvalidInput          a topic, setting or name that cannot be used
+│   └── BrokenPrompt      a prompt file of the user's own that cannot be rendered
 ├── NotFound              no such debate, seat or template
 │   └── Missing           no such format or file
 ├── WrongStatus           the debate's status does not allow this
@@ -41,6 +42,10 @@ class MootError(Exception):
 
 class InvalidInput(MootError):
     code = "invalid_input"
+
+
+class BrokenPrompt(InvalidInput):
+    code = "broken_prompt"
 
 
 class NotFound(MootError):

@@ -552,6 +552,47 @@ def test_doctor_says_what_to_do_about_the_embedder_and_the_folder_for_decisions(
     assert re.search(r"✗ embedder ollama:nomic\n    cannot reach http://127.0.0.1:9: is the server running\?", ran.out)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        ("argument", "Argue.\n{% if round %}\nMore.\n", r", line \d: Unexpected end of template.*"),
+        ("argument", "Argue.\nIn {{ colour }}.\n", ", line 2: 'colour' is undefined; mend it, or .*"),
+        ("rules", "{{ 1 / 0 }}", ", line 1: division by zero; .*"),
+        ("verdict", "{% set x = 1 %}", ", line 1: assign cannot stand in a prompt: .*"),
+        ("verdict", b"\xff\xfe", ": 'utf-8' codec can't decode .*"),
+    ],
+    ids=["cut", "undefined", "wrong", "forbidden", "bytes"],
+)
+def test_a_broken_prompt_file_is_one_line_with_its_place_and_doctor_finds_it(
+    server: ModelServer, tmp_path: Path, kind: str, text: str | bytes, said: str
+) -> None:
+    file = tmp_path / "prompts" / "duel" / f"{kind}.md"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    env = {"MOOT_PROMPTS": str(tmp_path / "prompts")}
+    failed = run("debate", "x", "--format", "duel", "--max-rounds", "1", "--model", server.model, env=env)
+    told = f"the prompt file {re.escape(str(file))}{said}"
+    assert failed.code == 1
+    assert re.fullmatch(rf"moot: DEB-\w+ failed: {told}; go on with: moot debate --resume DEB-\w+\n", failed.err)
+    found = run("doctor", env={**env, "MOOT_MODEL": server.model})
+    assert found.code == 1
+    assert re.search(rf"✗ prompt file {re.escape(str(file))}\n    {told}\n", found.out), found.out
+
+
+def test_doctor_finds_prompt_files_that_nobody_uses(server: ModelServer, tmp_path: Path) -> None:
+    for name in ("duel/argument.md", "duel/argumnet.md", "dule/argument.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("Argue.")
+    found = run("doctor", env={"MOOT_PROMPTS": str(tmp_path), "MOOT_MODEL": server.model})
+    assert found.code == 1
+    assert [line.split("/")[-2:] for line in found.out.splitlines() if "prompt file" in line] == [
+        ["duel", "argument.md"],
+        ["duel", "argumnet.md"],
+        ["dule", "argument.md"],
+    ]
+    assert found.out.count("no format has such a prompt, so it is never used") == 2
+
+
 def test_doctor_counts_the_workers_of_a_postgres(server: ModelServer, postgres_url: str) -> None:
     ran = run("doctor", env={"MOOT_DATABASE_URL": postgres_url, "MOOT_MODEL": server.model})
     assert (ran.code, ran.out.splitlines()[3]) == (

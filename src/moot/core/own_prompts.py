@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 import jinja2
@@ -16,6 +18,8 @@ from jinja2 import nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from moot.errors import BrokenPrompt
 
 MAX_FILE = 64_000
 MAX_PROMPT = 1_000_000
@@ -47,6 +51,7 @@ class OwnPrompts:
     """The files `<folder>/<format>/<kind>.md`."""
 
     def __init__(self, folder: Path, data: Callable[[str], str]) -> None:
+        self.folder = folder
         self._environment = _Environment(
             loader=jinja2.FileSystemLoader(folder),
             undefined=jinja2.StrictUndefined,
@@ -64,12 +69,43 @@ class OwnPrompts:
         name = f"{format}/{kind}.md"
         if name in self._missing:
             return None
+        with self._faults_told(name):
+            try:
+                template = self._environment.get_template(name)
+            except jinja2.TemplateNotFound:
+                self._missing.add(name)
+                return None
+            return _bounded(template.generate(variables, _loop=_Loops()))
+
+    def files(self) -> list[Path]:
+        """All there are, by format and kind."""
+        return sorted(self.folder.glob("*/*.md"))
+
+    def check(self, file: Path) -> None:
+        """Raises BrokenPrompt for a file that is no template, whatever its variables are."""
+        name = file.relative_to(self.folder).as_posix()
+        with self._faults_told(name):
+            self._environment.get_template(name)
+
+    @contextmanager
+    def _faults_told(self, name: str) -> Iterator[None]:
+        """Whatever goes wrong with a file, its writer is told where."""
         try:
-            template = self._environment.get_template(name)
-        except jinja2.TemplateNotFound:
-            self._missing.add(name)
-            return None
-        return _bounded(template.generate(variables, _loop=_Loops()))
+            yield
+        except Exception as error:  # a template may do anything that an expression can
+            path = self.folder / name
+            line = _line(error, path)
+            where = f"{path}, line {line}" if line else str(path)
+            fault = getattr(error, "message", None) or str(error)
+            raise BrokenPrompt(f"the prompt file {where}: {fault}; mend it, or remove it for the usual one") from None
+
+
+def _line(error: Exception, path: Path) -> int | None:
+    """Where in a template something went wrong; Jinja writes its lines into the traceback."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.lineno
+    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    return frames[-1].lineno if frames else None
 
 
 class _Environment(ImmutableSandboxedEnvironment):

@@ -58,7 +58,7 @@ class Prompts:
     """The prompt files of all formats; a file `<overrides>/<format>/<kind>.md` replaces the format's own."""
 
     def __init__(self, overrides: Path | None = None) -> None:
-        self._own = OwnPrompts(overrides, data) if overrides else None
+        self.own = OwnPrompts(overrides, data) if overrides else None
         self._environments: dict[tuple[str, int], jinja2.Environment] = {}
 
     def messages(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
@@ -100,7 +100,7 @@ class Prompts:
         )
 
     def _render(self, format: AnyFormat, name: str, **variables: object) -> str:
-        if self._own and (own := self._own.render(format.name, name, variables)) is not None:
+        if self.own and (own := self.own.render(format.name, name, variables)) is not None:
             return own
         return self._environment(format).get_template(f"{name}.md").render(variables).strip()
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
 
 from moot import settings
 from moot.app import App, build
-from moot.errors import MootError, StoreError
+from moot.core.own_prompts import OwnPrompts
+from moot.errors import BrokenPrompt, MootError, StoreError
 from moot.llm.addresses import public_name
 from moot.llm.local import BUILT_IN_MODEL
 from moot.records.documents import Place
@@ -83,6 +85,8 @@ async def _checks() -> AsyncIterator[_Check]:
                     alive = (await queue.load()).workers
                 yield _worker_check(alive)
             yield await _check(f"decisions go to {chosen.decisions}", asyncio.to_thread(Place(chosen.decisions).check))
+            async for check in _prompt_checks(app):
+                yield check
             async for check in _model_checks(app):
                 yield check
             yield await _check(f"embedder {chosen.retrieval.embedder}", app.library.find("a question", 1))
@@ -96,6 +100,33 @@ def _worker_check(alive: int) -> _Check:
     if alive:
         return _Check(True, f"{alive} worker{'s' if alive > 1 else ''} alive on it")
     return _Check(True, "no worker alive on it: moot debate and moot serve work themselves, moot worker starts one")
+
+
+async def _prompt_checks(app: App) -> AsyncIterator[_Check]:
+    """Prompt files of the user's own: each can be read, is somebody's, and finds its variables."""
+    own = app.prompts.own
+    if own is None:
+        return
+    if not own.folder.is_dir():
+        yield _Check(False, f"prompts in {own.folder}", "there is no such folder: make it, or remove `prompts`")
+    for file in own.files():
+        format = app.formats.get(file.parent.name)
+        if format is None or not (format.folder / file.name).is_file():
+            yield _Check(False, f"prompt file {file}", "no format has such a prompt, so it is never used")
+        else:
+            yield await _check(f"prompt file {file}", _rendered(app, own, file))
+
+
+async def _rendered(app: App, own: OwnPrompts, file: Path) -> None:
+    """Render a file as a debate of its format would; what else keeps one from being estimated is told elsewhere."""
+    own.check(file)
+    try:
+        await app.estimate(file.parent.name, "Is this prompt sound?")
+    except BrokenPrompt as error:
+        if str(file) in str(error):
+            raise
+    except MootError:
+        return
 
 
 async def _model_checks(app: App) -> AsyncIterator[_Check]:
