@@ -566,6 +566,17 @@ async def test_scores_before_and_after_are_kept_with_their_reasons() -> None:
     )
 
 
+async def test_what_moved_it_most_is_a_topic_whose_category_has_moved() -> None:
+    verdicts = dict(zip(TOPICS, [judgment(10, 0), judgment(7, 5), judgment(2, 9)], strict=True))
+    given = {"categories": {"problem": 10, "solution": 7, "market": 0.5}}
+    outcome = await outcome_of(on_stage(by_topic(verdicts), {**READY, "evaluation": given}))
+    assert [one.difference for one in outcome.categories] == [0, 0.8, -0.5]
+    assert "What moved it most was Solution fit (+0.8): " in outcome.summary
+    unmoved = {"categories": {"problem": 10, "solution": 10, "market": 0}}
+    outcome = await outcome_of(on_stage(by_topic(verdicts), {**READY, "evaluation": unmoved}))
+    assert outcome.summary == ("Of 3 topics the advocate won 2 and the challenger 1. Overall the idea stays at 6.7.")
+
+
 async def test_the_scale_bounds_what_topics_move() -> None:
     stage = on_stage(
         cast(judgment=judgment(0, 10)), {**READY, **ONE_TOPIC, "evaluation": {"categories": {"problem": 1}}}

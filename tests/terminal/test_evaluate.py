@@ -258,6 +258,20 @@ def test_a_second_evaluation_keeps_the_first_report_with_its_notes(evaluate: Eva
     assert headings((folder / "debate.md").read_text()) == ["## Scores", "## Transcript"]
 
 
+def test_all_that_lies_in_a_folder_is_evaluated_a_second_time_too(server: ModelServer, evaluate: Evaluate) -> None:
+    Path("ideas").mkdir()
+    for name in ("rain", "sun"):
+        Path(f"ideas/{name}.md").write_text(f"# {name.capitalize()} tanks\n")
+    for _ in range(2):
+        ran = evaluate(*sorted(Path("ideas").iterdir()), "--no-debate")
+        assert (ran.code, ran.err) == (0, "")
+        assert [line.split()[1] for line in ran.out.splitlines()[-2:]] == ["rain", "sun"]
+    assert len(server.requests) == 4
+    assert evaluate("ideas/analysis") == Ran(
+        2, "", "moot: nothing to evaluate: give the PATH of a markdown file or a folder\n"
+    )
+
+
 def test_an_evaluation_that_was_killed_writes_its_report_when_it_is_resumed_and_again_when_it_is_missing(
     server: ModelServer, ideas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,8 @@ class Files:
 
     read: Callable[[Path, Path | None, bool], FileDebate]
     """The debate in a file, with the topics in another; the last says whether they are to be debated."""
+    is_report: Callable[[Path], bool]
+    """Whether a path is where reports were written, and no debate."""
     last: Callable[[Iterable[Record], str], Any]
     """The outcome of the latest of these debates with this key."""
     compare: Callable[[Any, Any], Rows]

@@ -28,7 +28,9 @@ from moot.core.trace import Trace, iso
 from moot.errors import InvalidInput
 
 DATA, MANIFEST = "debates.jsonl", "manifest.json"
-VERSION = 1
+VERSION = 2
+"""Since 2, what has another shape in each format is text in a line, so that a column has one type."""
+FREE = ("settings", "outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +120,31 @@ async def _write_all(path: Path, traces: AsyncIterable[Trace]) -> _Tally:
     tally = _Tally()
     with await asyncio.to_thread(path.open, "xb") as file:
         async for trace in traces:
-            line = orjson.dumps(trace, option=orjson.OPT_APPEND_NEWLINE)
+            line = orjson.dumps(_line(trace), option=orjson.OPT_APPEND_NEWLINE)
             tally.count(trace, line)
             await asyncio.to_thread(file.write, line)
         await asyncio.to_thread(_sync, file)
     return tally
+
+
+def _line(trace: Trace) -> dict[str, Any]:
+    """A trace whose free parts are JSON in a text: tools that read columns want one type for each."""
+    whole: dict[str, Any] = {**trace}
+    turns = [{**turn, "data": _text(turn["data"])} for turn in trace["turns"]]
+    return whole | {name: _text(whole[name]) for name in FREE} | {"turns": turns}
+
+
+def _text(part: JsonObject | None) -> str | None:
+    return None if part is None else orjson.dumps(part).decode()
+
+
+def _fields() -> JsonObject:
+    """The JSON schema of a line."""
+    schema: dict[str, Any] = TypeAdapter(Trace).json_schema()
+    text = {"anyOf": [{"type": "string", "contentMediaType": "application/json"}, {"type": "null"}]}
+    schema["properties"] |= dict.fromkeys(FREE, text)
+    schema["$defs"]["TurnTrace"]["properties"]["data"] = text
+    return schema
 
 
 def _manifest(tally: _Tally, chosen: Chosen) -> Manifest:
@@ -144,7 +166,7 @@ def _manifest(tally: _Tally, chosen: Chosen) -> Manifest:
         "trace_versions": _sorted(tally.versions),
         "first_created_at": tally.first,
         "last_created_at": tally.last,
-        "fields": TypeAdapter(Trace).json_schema(),
+        "fields": _fields(),
     }
 
 

@@ -60,7 +60,8 @@ async def evaluate(paths: Sequence[Path], wanted: Evaluating, asked: Asked) -> E
         format = find(app.formats, asked.format)
         if format.files is None:
             raise InvalidInput(f"debates of the format {format.name} cannot be made of files")
-        found = [format.files.read(path, wanted.topics, wanted.debate) for path in paths]
+        ideas = (path for path in paths if not (format.files and format.files.is_report(path)))
+        found = [format.files.read(path, wanted.topics, wanted.debate) for path in ideas]
         if not found:
             raise InvalidInput("nothing to evaluate: give the PATH of a markdown file or a folder")
         named = list(_named({each.key: each for each in found}.values()))

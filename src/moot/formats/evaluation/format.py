@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import copysign
 from pathlib import Path
 
 from moot.core.charts import ChartData, Score, ScoreChart, scores_by_round, signed
@@ -16,7 +17,7 @@ from moot.core.script import Debate, Script
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
 from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
-from moot.formats.evaluation.ideas import read
+from moot.formats.evaluation.ideas import is_report, read
 from moot.formats.evaluation.points import points
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, compare, last_of, ranking
 from moot.formats.evaluation.scores import adjust, change, overall
@@ -199,7 +200,7 @@ def scorecard(debate: Evaluating, ratings: Mapping[str, CategoryRating], hearing
     after = overall({one.category: one.after for one in categories}, s.weights)
     not_judged = [hearing.topic.name for hearing in hearings if s.debate and not hearing.verdict]
     return Scorecard(
-        summary=" ".join(_summary(topics, before, after)),
+        summary=" ".join(_summary(topics, categories, before, after)),
         categories=categories,
         topics=topics,
         not_judged=not_judged,
@@ -255,7 +256,9 @@ def _reasons(topics: Sequence[TopicVerdict], before: float, after: float) -> Ite
         yield f"the scale ends at {after:g}"
 
 
-def _summary(topics: Sequence[TopicVerdict], before: float, after: float) -> Iterator[str]:
+def _summary(
+    topics: Sequence[TopicVerdict], categories: Sequence[CategoryScore], before: float, after: float
+) -> Iterator[str]:
     if not topics:
         yield f"The idea scores {after:.1f} overall; no topic was judged."
         return
@@ -264,9 +267,17 @@ def _summary(topics: Sequence[TopicVerdict], before: float, after: float) -> Ite
     yield f"Of {number} the advocate won {won['advocate']} and the challenger {won['challenger']}."
     moved = f"moved from {before:.1f} to {after:.1f}" if f"{before:.1f}" != f"{after:.1f}" else f"stays at {after:.1f}"
     yield f"Overall the idea {moved}."
-    most = max(topics, key=lambda topic: abs(topic.change))
-    if most.change:
-        yield f"What moved it most was {most.name} ({signed(most.change)}): {most.reasoning}"
+    most, moved_by = max(_moves(topics, categories), key=lambda move: abs(move[1]), default=(topics[0], 0.0))
+    if moved_by:
+        yield f"What moved it most was {most.name} ({signed(moved_by)}): {most.reasoning}"
+
+
+def _moves(topics: Sequence[TopicVerdict], categories: Sequence[CategoryScore]) -> Iterator[tuple[TopicVerdict, float]]:
+    """Each topic with the points by which its category has moved its way, as far as that counts."""
+    for topic in topics:
+        (about,) = (one for one in categories if one.category == topic.category)
+        if about.weight and topic.change * about.difference > 0:
+            yield topic, copysign(min(abs(topic.change), abs(about.difference)), topic.change)
 
 
 def _caveats(debate: Evaluating, topics: Sequence[TopicVerdict], not_judged: Sequence[str]) -> Iterator[str]:
@@ -333,7 +344,7 @@ EVALUATION = Format(
     notes=notes,
     points=points,
     charts=charts,
-    files=Files(read=read, last=last_of, compare=compare, ranking=ranking),
+    files=Files(read=read, is_report=is_report, last=last_of, compare=compare, ranking=ranking),
     first=("idea",),
     hidden=frozenset({"idea_key"}),
 )

@@ -57,6 +57,11 @@ def read(path: Path, topics: Path | None = None, debate: bool = True) -> FileDeb
     return FileDebate(name, _title(text) or name, settings, key, report, file.parent)
 
 
+def is_report(path: Path) -> bool:
+    """Whether it is the folder in which the reports on its neighbours lie."""
+    return path.is_dir() and path.name == REPORT.parent.name and not any((path / name).is_file() for name in NAMES)
+
+
 # The idea's own text
 
 

@@ -43,7 +43,8 @@ class ScoreVerdict:
 
     @property
     def margin(self) -> float:
-        return abs(self.score_advocate - self.score_challenger)
+        """Rounded, as floats are not exact: 8.2 and 7.2 are one point apart."""
+        return round(abs(self.score_advocate - self.score_challenger), 6)
 
     @property
     def winner(self) -> Winner:
