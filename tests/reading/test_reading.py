@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from moot.core.stored import StoredDebate
 from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.reading.debate import Reading
-from stage import Stage
+from moot.testing import ScriptedModel, scripted_app
+from stage import Panelists, Stage
 
 NEW = Stage().new
 
@@ -64,3 +66,29 @@ def test_a_debate_whose_turns_hold_data_of_another_version_can_still_be_read(pat
     assert read_now.question is None
     assert list(read_now.points)
     assert read_now.document is None or record.topic in read_now.document
+
+
+async def calls_to_read_a_panel(rounds: int) -> int:
+    """How many functions are called to read a panel of so many rounds, be the machine fast or slow."""
+    app = scripted_app(ScriptedModel(Panelists()))
+    record = await app.create("panel", "Cats?", {"max_rounds": rounds, "checkpoints": False})
+    await app.run(record.id, lambda event: None)
+    stored = await app.load(record.id)
+    assert max(turn.round or 0 for turn in stored.turns) == rounds
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        assert len(app.reading(stored).events) == len(stored.turns)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+async def test_reading_a_debate_twice_as_long_is_no_more_than_twice_the_work() -> None:
+    short, long = [await calls_to_read_a_panel(rounds) for rounds in (12, 24)]
+    assert long < 2.2 * short

@@ -70,6 +70,29 @@ async def test_a_list_is_narrowed_by_status_format_and_words(store: Store) -> No
     assert await found(format="critique") == []
 
 
+async def test_a_list_is_narrowed_by_words_that_stand_in_the_topic_or_the_outcome(store: Store) -> None:
+    for id, topic, summary in (
+        ("DEB-1", "Which cache?", 'Use "Redis", 100%.'),
+        ("DEB-2", "Redis or Züge?", "Neither."),
+    ):
+        await store.create(replace(NEW, id=id, topic=topic))
+        await store.take(id, "ann", 30)
+        await store.end(id, 1, RunResult(Status.FINISHED, "why", outcome={"summary": summary}))
+    await store.create(replace(NEW, id="DEB-3", topic="Redis?"))
+
+    async def found(*words: str, **filters: object) -> list[str]:
+        listed = await store.list(limit=9, about=words, **filters)  # type: ignore[arg-type]
+        return sorted(record.id for record in listed)
+
+    assert await found("redis") == ["DEB-1", "DEB-2", "DEB-3"]
+    assert await found("REDIS", "cache") == ["DEB-1"]
+    assert await found("Redis", "neither", "züge") == ["DEB-2"]
+    assert await found("redis", status=Status.FINISHED) == ["DEB-1", "DEB-2"]
+    assert await found("100%") == ["DEB-1"]
+    assert await found("10_%") == []
+    assert await found("redis", "memcached") == []
+
+
 # Keys
 
 

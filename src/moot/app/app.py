@@ -213,9 +213,10 @@ class App:
         format: str | None = None,
         words: str = "",
         after: Cursor | None = None,
+        about: Sequence[str] = (),
     ) -> tuple[Record, ...]:
         words = str(clean(words)).strip()
-        return await self.store.list(limit=limit, status=status, format=format, words=words, after=after)
+        return await self.store.list(limit=limit, status=status, format=format, words=words, after=after, about=about)
 
     async def summaries(
         self,

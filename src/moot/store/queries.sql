@@ -26,8 +26,9 @@ SELECT *, moot_now() AS now FROM debates WHERE id = :debate_id AND deleted_at IS
 SELECT * FROM debates WHERE id = :debate_id AND deleted_at IS NOT NULL;
 
 -- name: list_debates
--- Newest first; each condition holds when its parameter is NULL. `pattern` is for search_text, and the page begins
--- after the debate that was created at `created_at` under `id`. When they are `summed`, with what a list shows of them.
+-- Newest first; each condition holds when its parameter is NULL. `pattern` is for search_text, `about` a JSON list of
+-- patterns each of which is for search_text or the outcome, and the page begins after the debate that was created at
+-- `created_at` under `id`. When they are `summed`, with what a list shows of them.
 SELECT debates.*,
     CASE WHEN :summed THEN (SELECT count(*) FROM turns WHERE turns.debate_id = debates.id) END AS turns,
     CASE WHEN :summed THEN (
@@ -43,6 +44,15 @@ WHERE deleted_at IS NULL
     AND (CAST(:status AS TEXT) IS NULL OR status = :status)
     AND (CAST(:format AS TEXT) IS NULL OR format = :format)
     AND (CAST(:pattern AS TEXT) IS NULL OR search_text LIKE :pattern ESCAPE '!')
+    AND (
+        CAST(:about AS TEXT) IS NULL
+        OR NOT EXISTS (
+            SELECT 1
+            FROM /*sqlite json_each(:about) */ /*postgres json_array_elements_text(CAST(:about AS JSON)) */ AS word
+            WHERE search_text NOT LIKE /*sqlite word.value */ /*postgres word */ ESCAPE '!'
+                AND lower(coalesce(outcome, '')) NOT LIKE /*sqlite word.value */ /*postgres word */ ESCAPE '!'
+        )
+    )
     AND (
         CAST(:created_at AS DOUBLE PRECISION) IS NULL
         OR created_at < :created_at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -109,12 +109,17 @@ def turn_parameters(debate_id: str, turn: Turn) -> dict[str, Parameter]:
 
 
 def list_parameters(
-    limit: int, status: Status | None, format: str | None, words: str, after: tuple[float, str] | None
+    limit: int,
+    status: Status | None,
+    format: str | None,
+    words: str,
+    after: tuple[float, str] | None,
+    about: Sequence[str] = (),
 ) -> dict[str, Parameter]:
     """Which debates a list has, and behind which one it begins."""
     created_at, id = after or (None, None)
-    about = {"pattern": pattern(words) if words else None, "created_at": created_at, "id": id}
-    return {"limit": limit, "status": status, "format": format, **about}
+    found = {"pattern": pattern(words) if words else None, "about": to_json([*map(pattern, about)]) if about else None}
+    return {"limit": limit, "status": status, "format": format, **found, "created_at": created_at, "id": id}
 
 
 def pattern(words: str) -> str:

@@ -110,10 +110,14 @@ class Store:
         status: Status | None = None,
         format: str | None = None,
         words: str = "",
+        about: Sequence[str] = (),
         after: Cursor | None = None,
     ) -> Operation[tuple[Record, ...]]:
-        """Newest first; `words` stand in the topic, in any case, and the page begins after the place."""
-        rows = yield ask("list_debates", summed=False, **list_parameters(limit, status, format, words, after))
+        """Newest first, after a place; `words` stand in the topic as they are, each of `about` there or in the outcome.
+
+        Case is ignored; in the outcome, which is JSON, only plain words are found for sure.
+        """
+        rows = yield ask("list_debates", summed=False, **list_parameters(limit, status, format, words, after, about))
         return tuple(map(record_from, rows))
 
     @reading

@@ -95,18 +95,18 @@ def names(debate: Debate[Any], known: Casting | None = None) -> dict[str, str]:
     return {"moderator": "Moderator", **debaters}
 
 
-def muted(debate: Debate[Any]) -> list[str]:
-    """The seats that the moderator has muted for straying; at least two always speak."""
+def muted(debate: Debate[Any], *new: Turn) -> list[str]:
+    """The seats that the moderator has muted for straying, also in a new turn; at least two always speak."""
     found = cast(debate)
     seats = {perspective.name.casefold(): seat for seat, perspective in found.perspectives.items()} if found else {}
     silent: list[str] = []
-    for turn in debate.of_seat("moderator"):
+    for turn in (*debate.of_seat("moderator"), *new):
         if turn.kind == "evaluation" and (turn.data or {}).get("mute"):
             evaluation = Evaluation.model_validate(turn.data)
             strayed = {name.casefold() for name in evaluation.strayed}
             wanted = [seats.get(name.casefold()) for name in evaluation.mute if name.casefold() in strayed]
-            new = [seat for seat in dict.fromkeys(wanted) if seat and seat not in silent]
-            silent += new[: max(0, len(seats) - 2 - len(silent))]
+            more = [seat for seat in dict.fromkeys(wanted) if seat and seat not in silent]
+            silent += more[: max(0, len(seats) - 2 - len(silent))]
     return silent
 
 
@@ -157,11 +157,11 @@ def evidence(debate: Debate[Any], evaluation: Evaluation) -> dict[str, Evidence]
     return found
 
 
-def verdict(debate: Debate[Any], round: int) -> tuple[str | None, str]:
+def verdict(debate: Debate[Any], round: int, new: Turn | None = None) -> tuple[str | None, str]:
     """Why the rounds should end after this one, if they should; and what is to be said about the moderator's claim."""
     if _stale(debate, round):
         return "repetition", "nobody has said anything new for two rounds"
-    turn = next((turn for turn in debate.in_round(round) if turn.kind == "evaluation"), None)
+    turn = new or next((turn for turn in debate.in_round(round) if turn.kind == "evaluation"), None)
     evaluation = Evaluation.model_validate(turn.data) if turn else Evaluation.fallback()
     if evaluation.decision != "conclude":
         return None, ""
@@ -214,7 +214,7 @@ def notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
         case "opening" | "rebuttal":
             return tuple(_about_speech(debate, turn))
         case "evaluation":
-            return tuple(_about_round(_after(debate, turn), turn.round or 1))
+            return tuple(_about_round(debate, turn))
         case _:
             return ()
 
@@ -238,15 +238,17 @@ def _about_speech(debate: Debate[Any], turn: Turn) -> Iterator[str]:
             yield f"not found: “{quote.quote}” [{quote.tag}]"
 
 
-def _about_round(debate: Debate[Any], round: int) -> Iterator[str]:
+def _about_round(debate: Debate[Any], evaluation: Turn) -> Iterator[str]:
+    """From the debate before the evaluation, which keeps what it has found out: another one would do all anew."""
+    round = evaluation.round or 1
     known, found = names(debate), facts(debate, round)
     if found.novelty:
         yield "new: " + ", ".join(f"{known[seat]} {share:.0%}" for seat, share in found.novelty.items())
     for seat in found.repeating:
         yield f"{known[seat]} repeats {found.repetition[seat]:.0%} of its last round"
-    if remark := verdict(debate, round)[1]:
+    if remark := verdict(debate, round, evaluation)[1]:
         yield remark
-    if seats := muted(debate):
+    if seats := muted(debate, evaluation):
         yield f"muted: {', '.join(known[seat] for seat in seats)}"
 
 

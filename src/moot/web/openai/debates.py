@@ -15,7 +15,7 @@ from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, NotFound
 from moot.llm.addresses import refuse_addresses
-from moot.reading.history import events_of, open_question
+from moot.reading.history import ending, open_question
 from moot.web.openai.conversation import ANYTIME, Conversation, Heard, Told, conversation, heard, told_of
 from moot.web.openai.requests import JsonObject, Request
 from moot.web.openai.words import in_short
@@ -123,7 +123,8 @@ async def _go_on(app: App, format: AnyFormat, stored: StoredDebate, message: str
         await app.reply(record.id, action, text, asked.position)
     elif action != "continue" or text:
         await app.reply(record.id, "guide" if action == "continue" else action, text)
-    after = max((event.id for event in events_of(stored, format)), default=0)
+    last = ending(stored, format)
+    after = last.id if last else max((turn.event_id for turn in stored.turns), default=0)
     return Begun(record.id, (await app.resume(record.id)).status, len(stored.turns) + 1, after)
 
 
