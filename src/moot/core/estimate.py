@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from moot.core.debate import NO_USAGE, Record, Step, Turn, Usage
 from moot.core.format import AnyFormat
@@ -32,46 +32,71 @@ class Estimate(NamedTuple):
 
 
 def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price) -> Estimate:
-    return Estimate(
-        _rehearsed(record, format, prompts, price, share=1.0, cached=False),
-        _rehearsed(record, format, prompts, price, share=TYPICAL_SHARE, cached=True),
-    )
+    """Both from one rehearsal, unless a limit bites in it: where steps write less, it bites later or not at all."""
+    whole = _Rehearsal(record, format, prompts, price)
+    most = whole.played(share=1.0).most
+    if not whole.limited:
+        return Estimate(most, whole.typical)
+    return Estimate(most, _Rehearsal(record, format, prompts, price).played(share=TYPICAL_SHARE).typical)
 
 
-def _rehearsed(
-    record: Record, format: AnyFormat, prompts: Prompts, price: Price, *, share: float, cached: bool
-) -> Usage:
-    measure = _Measure(format, prompts)
+class _Rehearsal:
+    """A debate on made-up turns that write a share of their caps; what it takes at most and typically is counted."""
 
-    def improvise(debate: Debate[Any], step: Step, position: int) -> Turn:
+    def __init__(self, record: Record, format: AnyFormat, prompts: Prompts, price: Price) -> None:
+        self._record = record
+        self._format = format
+        self._price = price
+        self._measure = _Measure(format, prompts)
+        self._most: list[Usage] = []
+        self._typical: list[Usage] = []
+        self.limited = False
+        """Whether tokens or money were too few for what the rounds would have taken, or a cap for any words at all."""
+
+    @property
+    def most(self) -> Usage:
+        return sum(self._most, NO_USAGE)
+
+    @property
+    def typical(self) -> Usage:
+        return sum(self._typical, NO_USAGE)
+
+    def played(self, share: float) -> Self:
+        def improvise(debate: Debate[Any], step: Step, position: int) -> Turn:
+            return self._turn(debate, step, position, share)
+
+        debate = rehearse(self._record, self._format, improvise)
+        self.limited |= debate.stop_reason in ("max_total_output_tokens", "max_cost")
+        return self
+
+    def _turn(self, debate: Debate[Any], step: Step, position: int, share: float) -> Turn:
         seat = debate.seats.get(step.seat)
         if seat is None:
             return Turn(position=position, seat=step.seat, kind=step.kind, round=step.round, content="")
-        prompt = measure.prompt(debate, step)
-        output = round(debate.output_cap(step.seat) * share)
-        usage = Usage(
-            input_tokens=estimated_tokens(prompt.length),
-            cached_tokens=prompt.send(seat.model) // CHARACTERS_PER_TOKEN if cached else 0,
-            output_tokens=output,
-            calls=1,
-            estimated=True,
-        )
-        usage = replace(usage, cost=price(seat.model, usage))
-        data = step.answer.fallback().model_dump(mode="json") if step.answer else None
-        content = measure.stand_in(position, output * CHARACTERS_PER_TOKEN // 5 * 5)
+        prompt, cap = self._measure.prompt(debate, step), debate.output_cap(step.seat)
+        self.limited |= cap < seat.max_tokens or _characters(round(cap * TYPICAL_SHARE)) == 0
+        known = prompt.send(seat.model) // CHARACTERS_PER_TOKEN
+        most = self._usage(seat.model, prompt.longest, cap)
+        typical = self._usage(seat.model, prompt.length, round(cap * TYPICAL_SHARE), known)
+        self._most.append(most)
+        self._typical.append(typical)
+        usage = most if share == 1.0 else typical
+        self._measure.made_up[position] = _characters(most.output_tokens), _characters(typical.output_tokens)
         return Turn(
             position=position,
             seat=step.seat,
             kind=step.kind,
             round=step.round,
-            content=content,
-            data=data,
+            content=_mark(position) if _characters(usage.output_tokens) else "",
+            data=step.answer.fallback().model_dump(mode="json") if step.answer else None,
             usage=usage,
             model=seat.model,
         )
 
-    turns = rehearse(record, format, improvise)
-    return sum((turn.usage for turn in turns), NO_USAGE)
+    def _usage(self, model: str, characters: int, output: int, cached: int = 0) -> Usage:
+        tokens = estimated_tokens(characters)
+        usage = Usage(input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
+        return replace(usage, cost=self._price(model, usage))
 
 
 class _Piece(NamedTuple):
@@ -80,10 +105,16 @@ class _Piece(NamedTuple):
     head: str
     made_up: int = 0
     foot: str = ""
+    at_most: int = 0
+    """What the made-up turn has at most."""
 
     @property
     def length(self) -> int:
         return len(self.head) + self.made_up + len(self.foot)
+
+    @property
+    def longest(self) -> int:
+        return len(self.head) + self.at_most + len(self.foot)
 
     def common(self, other: _Piece) -> int:
         """How much of the beginning they share; all that is made up reads alike."""
@@ -101,13 +132,14 @@ class _Node:
     parent: _Node | None = None
     piece: _Piece = field(default_factory=lambda: _Piece(""))
     length: int = 0
+    longest: int = 0
     children: dict[_Piece, _Node] = field(default_factory=dict)
     sent: dict[str, list[_Piece]] = field(default_factory=dict)
     """Model → what followed here in the prompts it has got, sorted."""
 
     def add(self, piece: _Piece) -> _Node:
         if piece not in self.children:
-            self.children[piece] = _Node(self, piece, self.length + piece.length)
+            self.children[piece] = _Node(self, piece, self.length + piece.length, self.longest + piece.longest)
         return self.children[piece]
 
 
@@ -120,6 +152,10 @@ class _Prompt(NamedTuple):
     @property
     def length(self) -> int:
         return self.node.length + self.last.length
+
+    @property
+    def longest(self) -> int:
+        return self.node.longest + self.last.longest
 
     def send(self, model: str) -> int:
         """Send it to a model; how much of its beginning that knows already."""
@@ -162,12 +198,8 @@ class _Measure:
         self._prompts = prompts
         self._root = _Node()
         self._readers: dict[object, list[_Reader]] = {}
-        self._made_up: dict[int, int] = {}
-
-    def stand_in(self, position: int, length: int) -> str:
-        """A word that stands for a turn of this length; no two are alike, so that nobody repeats anybody."""
-        self._made_up[position] = length
-        return _mark(position) if length else ""
+        self.made_up: dict[int, tuple[int, int]] = {}
+        """Position → how long a turn is at most and typically."""
 
     def prompt(self, debate: Debate[Any], step: Step) -> _Prompt:
         reader = self._reader(debate, step)
@@ -195,7 +227,8 @@ class _Measure:
                 yield _Piece(text)
             else:
                 head, _, foot = text.rpartition(_mark(position))
-                yield _Piece(head, self._made_up[position], foot)
+                most, typical = self.made_up[position]
+                yield _Piece(head, typical, foot, most)
             reader.role = role
         reader.count = len(debate.transcript)
 
@@ -205,7 +238,12 @@ def _joint(before: Role, after: Role) -> str:
     return "\n\n" if before == after else "\n"
 
 
+def _characters(tokens: int) -> int:
+    return tokens * CHARACTERS_PER_TOKEN // 5 * 5
+
+
 def _mark(position: int) -> str:
+    """A word that stands for a made-up turn; no two are alike, so that nobody repeats anybody."""
     return f"{position:04}"
 
 
