@@ -198,6 +198,7 @@ class _Measure:
         self._prompts = prompts
         self._root = _Node()
         self._readers: dict[object, list[_Reader]] = {}
+        self._rendered: dict[object, str] = {}
         self.made_up: dict[int, tuple[int, int]] = {}
         """Position → how long a turn is at most and typically."""
 
@@ -209,9 +210,9 @@ class _Measure:
         return _Prompt(reader.node, _Piece(_joint(reader.role, "user") + now))
 
     def _reader(self, debate: Debate[Any], step: Step) -> _Reader:
-        rules = self._prompts.rules(self._format, debate, step)
-        alone = layout(self._format, debate, step) == "per_seat"
         aliases = None if step.aliases is None else tuple(step.aliases.items())
+        rules = self._rules(debate, step, aliases)
+        alone = layout(self._format, debate, step) == "per_seat"
         readers = self._readers.setdefault((rules, aliases, step.seat if alone else None), [])
         for reader in reversed(readers):
             if reader.reads_on(step.visible):
@@ -219,6 +220,13 @@ class _Measure:
                 return reader
         readers.append(_Reader(self._root.add(_Piece(rules)), step.visible))
         return readers[-1]
+
+    def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
+        """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""
+        key = (aliases, *((name, id(value)) for name, value in step.variables.items()))
+        if key not in self._rendered:
+            self._rendered[key] = self._prompts.rules(self._format, debate, step)
+        return self._rendered[key]
 
     def _new(self, reader: _Reader, debate: Debate[Any], step: Step) -> Iterator[_Piece]:
         for role, text, position in self._prompts.read(self._format, debate, step, reader.count):

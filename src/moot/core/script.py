@@ -184,6 +184,8 @@ class Debate(Generic[S]):
         return cast(T, self._kept[key])
 
     def _count(self) -> None:
+        if self._counted == len(self.transcript):  # as nearly always
+            return
         for turn in self.transcript[self._counted :]:
             self._spoken += turn.seat in self.seats
             self._usage += turn.usage

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from math import isclose
+from time import time
+from typing import TYPE_CHECKING, NamedTuple
 
 from moot.core.debate import Usage
 from moot.llm.providers import Provider, parse_name
@@ -28,10 +31,19 @@ class Prices:
         known = self._providers.get(provider)
         if provider == "local" or (known and known.local):
             return 0.0
-        return None if known is None else _listed(LISTED_AS.get(provider, provider), name, usage)
+        return None if known is None else _listed(LISTED_AS.get(provider, provider), name, int(time() // 60))(usage)
 
 
-def _cost(price: Price, usage: Usage) -> float:
+class _Rates(NamedTuple):
+    """Dollars per million tokens."""
+
+    input: float
+    output: float
+    cached: float
+    cache_written: float
+
+
+def _cost(price: Price | _Rates, usage: Usage) -> float:
     """By a price in dollars per million tokens; cached and cache-written tokens are part of the input."""
     plain = usage.input_tokens - usage.cached_tokens - usage.cache_written_tokens
     cached = price.input if price.cached is None else price.cached
@@ -44,7 +56,32 @@ def _cost(price: Price, usage: Usage) -> float:
     ) / 1_000_000
 
 
-def _listed(provider: str, model: str, usage: Usage) -> float | None:
+@lru_cache(maxsize=64)
+def _listed(provider: str, model: str, minute: int) -> Callable[[Usage], float | None]:
+    """What the list says of a model; by the minute, as some prices depend on the time of day.
+
+    To look up and calculate takes longer than a step of an estimate, so that is done only where a token's price depends
+    on how many there are.
+    """
+    calculated = partial(_calculated, provider, model)
+    try:
+        few, many = (_rates(calculated, tokens) for tokens in (1_000, 100_000_000))
+    except LookupError:
+        return lambda usage: None
+    return partial(_cost, few) if all(map(isclose, few, many)) else calculated
+
+
+def _rates(calculated: Callable[[Usage], float], tokens: int) -> _Rates:
+    kinds = (
+        Usage(input_tokens=tokens),
+        Usage(output_tokens=tokens),
+        Usage(input_tokens=tokens, cached_tokens=tokens),
+        Usage(input_tokens=tokens, cache_written_tokens=tokens),
+    )
+    return _Rates(*(calculated(usage) * 1_000_000 / tokens for usage in kinds))
+
+
+def _calculated(provider: str, model: str, usage: Usage) -> float:
     # Half a second to import, so only for those who talk to a provider that is paid.
     import genai_prices
 
@@ -54,7 +91,4 @@ def _listed(provider: str, model: str, usage: Usage) -> float | None:
         cache_write_tokens=usage.cache_written_tokens,
         output_tokens=usage.output_tokens,
     )
-    try:
-        return float(genai_prices.calc_price(tokens, model, provider_id=provider).total_price)
-    except LookupError:
-        return None
+    return float(genai_prices.calc_price(tokens, model, provider_id=provider).total_price)

@@ -71,8 +71,9 @@ class SpokenBefore:
         return new / len(triples) if triples else 0.0
 
 
-def _sentences(text: str) -> list[str]:
-    return [sentence for part in sentences(text) if (sentence := words(part))]
+@lru_cache(maxsize=64)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(sentence for part in sentences(text) if (sentence := words(part)))
 
 
 @lru_cache(maxsize=512)
