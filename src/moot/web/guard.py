@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import orjson
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import InvalidInput
@@ -134,7 +134,10 @@ class Guard:
             else:
                 await answer.refuse(refusal)
             return
-        body = await _body(receive, headers, _largest(scope)) if scope["method"] not in SAFE_METHODS else b""
+        try:
+            body = await _body(receive, headers, _largest(scope)) if scope["method"] not in SAFE_METHODS else b""
+        except ClientDisconnect:
+            return  # half a request is none, and nobody is left to tell
         if body is None:
             await answer.refuse(
                 RefusedRequest(413, "too_large", f"the body is over {_largest(scope) // 1024} kB; send less")
@@ -215,7 +218,7 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 
 async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | None:
-    """The whole body; None when it is too large."""
+    """The whole body; None when it is too large. Raises ClientDisconnect when it ends early."""
     length = headers.get("content-length", "0")
     if length.isdecimal() and ((said := whole_number(length)) is None or said > largest):
         return None
@@ -223,6 +226,8 @@ async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | Non
     size = 0
     while size <= largest:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if not message.get("more_body"):

@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from types import FrameType
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from moot.web.guard import COOKIE, Access, Guard, access
 from moot.web.metrics import add_metrics
 from moot.web.openai import endpoint as openai_server
 from moot.web.pages.routes import add_pages
+from moot.web.protocol import MAX_HEAD, PIECE, BoundedProtocol
 from moot.web.stream.hub import Hub
 
 STATUSES: dict[type[errors.MootError], int] = {
@@ -137,6 +139,8 @@ class Uvicorn(uvicorn.Server):
             web,
             loop="none",
             lifespan="on",
+            http=partial(BoundedProtocol, {}),  # type: ignore[arg-type]
+            h11_max_incomplete_event_size=MAX_HEAD + PIECE,
             ws="none",
             log_config=None,
             log_level=logging.CRITICAL,  # the guard logs what goes wrong
