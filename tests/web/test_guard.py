@@ -8,7 +8,9 @@ import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 
+import httpx
 import pytest
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from live import Live, serving, simple_app
 
@@ -17,7 +19,7 @@ from moot.errors import InvalidInput
 from moot.llm.models import Models
 from moot.settings import load
 from moot.web.guard import HEADERS, MAX_BODY, MAX_DEBATE, Access, WrongTokens, access, is_loopback
-from moot.web.server import Plain, build_app
+from moot.web.server import Plain, Uvicorn, build_app
 from moot.web.stream.hub import Hub
 
 TOKEN = "correct horse battery staple"
@@ -331,3 +333,9 @@ async def test_keys_and_tokens_are_in_no_answer_and_no_log(caplog: pytest.LogCap
 def test_what_steers_a_terminal_is_not_in_the_log() -> None:
     record = logging.LogRecord("moot", logging.ERROR, "", 1, "%s failed", ("DEB\x1b[2J\r\x07\x9b31m",), None)
     assert Plain(logging.Formatter("%(message)s")).format(record).isprintable()
+
+
+def test_a_connection_is_kept_for_longer_than_clients_would_use_it_again() -> None:
+    expiry = httpx.Limits().keepalive_expiry
+    assert expiry is not None
+    assert Uvicorn(FastAPI(), lambda: None).config.timeout_keep_alive > 2 * expiry

@@ -45,6 +45,9 @@ STATUSES: dict[type[errors.MootError], int] = {
     errors.StoreError: 503,
 }
 CODES = {404: "not_found", 405: "method_not_allowed"}
+SECONDS_IDLE = 60
+"""A connection stays open for its next request; longer than the 5 s for which clients such as httpx would use it again:
+one that both give up at the same moment is a request that nobody answers."""
 SECONDS_FOR_REQUESTS = 3
 """What requests in progress get when the server ends; event streams end at once."""
 
@@ -146,6 +149,7 @@ class Uvicorn(uvicorn.Server):
             log_level=logging.CRITICAL,  # the guard logs what goes wrong
             access_log=False,
             server_header=False,
+            timeout_keep_alive=SECONDS_IDLE,
             timeout_graceful_shutdown=SECONDS_FOR_REQUESTS,
         )
         super().__init__(config)
