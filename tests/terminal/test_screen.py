@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ from moot.terminal.screen import Screen
 from program import COMMAND, run, started
 
 LONG = " ".join(["word"] * 300)
-"""As events more than a pipe or a terminal holds."""
+F_SETPIPE_SZ = 1031
+"""Of Linux: how much a pipe holds."""
 DUEL = ["debate", "Cats", "--format", "duel", "--max-rounds", "1", "--model"]
 
 
@@ -42,6 +44,19 @@ def until(is_so: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+@contextmanager
+def in_terminal(server: ModelServer) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A duel in a terminal of its own; killed at the latest with the end of the block."""
+    terminal, theirs = os.openpty()
+    files = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    with ForkedPopen([*COMMAND, *DUEL, server.model], **files, start_new_session=True) as process:
+        os.close(theirs)
+        try:
+            yield process, terminal
+        finally:
+            process.kill()
+
+
 def is_finished(tmp_path: Path) -> bool:
     with closing(sqlite3.connect(tmp_path / "data" / "moot" / "moot.db")) as database:
         return database.execute("SELECT status FROM debates").fetchall() == [("finished",)]
@@ -50,22 +65,24 @@ def is_finished(tmp_path: Path) -> bool:
 def test_a_pipe_that_nobody_reads_holds_no_debate_up_and_loses_nothing_that_is_read_later(
     server: ModelServer, tmp_path: Path
 ) -> None:
+    server.pause_in(1, after_words=0)
     with started(*DUEL, server.model, "--json") as process:
+        server.wait_until_paused()
+        assert process.stdout
+        fcntl.fcntl(process.stdout.fileno(), F_SETPIPE_SZ, screen.CHUNK)
+        server.go_on()
         until(lambda: len(server.requests) == 3 and is_finished(tmp_path))
         out, err = process.communicate(timeout=PATIENCE)
     events = [json.loads(line) for line in out.splitlines()]
     assert (process.returncode, err) == (0, "")
+    assert len(out) > 2 * screen.CHUNK
     assert [event["id"] for event in events[:-1]] == list(range(10**9 + 1, 10**9 + len(events)))
     assert events[-1]["type"] == "debate_finished"
 
 
 def test_ctrl_s_holds_no_debate_up_and_ctrl_q_shows_the_rest(server: ModelServer, tmp_path: Path) -> None:
     server.pause_in(1)
-    terminal, theirs = os.openpty()
-    with ForkedPopen(
-        [*COMMAND, *DUEL, server.model], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
-    ) as process:
-        os.close(theirs)
+    with in_terminal(server) as (process, terminal):
         server.wait_until_paused()
         os.write(terminal, b"\x13")
         server.go_on()
@@ -74,18 +91,14 @@ def test_ctrl_s_holds_no_debate_up_and_ctrl_q_shows_the_rest(server: ModelServer
         seen = b""
         while data := _read(terminal):
             seen += data
-    os.close(terminal)
-    assert process.returncode == 0
+        os.close(terminal)
+        assert process.wait(PATIENCE) == 0
     assert b"Debater A (pro) wins" in seen
 
 
 def test_a_debate_whose_terminal_is_closed_goes_on_to_its_end(server: ModelServer, tmp_path: Path) -> None:
     server.pause_in(1)
-    terminal, theirs = os.openpty()
-    with ForkedPopen(
-        [*COMMAND, *DUEL, server.model], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
-    ) as process:
-        os.close(theirs)
+    with in_terminal(server) as (process, terminal):
         server.wait_until_paused()
         os.close(terminal)
         server.go_on()
