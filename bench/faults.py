@@ -27,16 +27,23 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "faults"))
 
 from contests import Contest, contend, freeze
+from cuts import cut, named
 from losses import BRIEF, HELD, Timing, lose_a_worker
-from outages import outage
-from scenes import SCENES, Blow, create, finished, told
+from outages import Trouble, crash, fail_over, lock, outage, read_only, vanish
+from scenes import SCENES, TOPIC, Blow, create, finished, told
 from sweeps import SHORT, Fault, Place, Survival, each_call, each_notify, each_write, lost, place, sweep
 from troupe import Cluster, own_postgres, until
+
+from moot.runs.retries import TAKEN_OVER
+from proxy import proxy
 
 WORKERS = 8
 TAKEOVER_SLACK = 5.0
 RESTART_SECONDS = 3.0
 GOING_AGAIN_SECONDS = 10.0
+LEFT_SLACK = 10.0
+HEALTH_SECONDS = 3.0
+WORD_SECONDS = 0.05
 
 
 class Dose(NamedTuple):
@@ -50,10 +57,13 @@ class Dose(NamedTuple):
     away: float
     """Seconds without a Postgres."""
     locked: float
+    cut: float
+    """Seconds in which connections are cut."""
+    readers: int
 
 
-FULL = Dose(1, Timing(30, 10), contests=200, freezes=10, away=30, locked=10)
-QUICK = Dose(6, Timing(3, 1), contests=10, freezes=2, away=3, locked=1)
+FULL = Dose(1, Timing(30, 10), contests=200, freezes=10, away=30, locked=10, cut=60, readers=24)
+QUICK = Dose(6, Timing(3, 1), contests=10, freezes=2, away=3, locked=1, cut=5, readers=4)
 
 
 class Row(NamedTuple):
@@ -106,13 +116,25 @@ async def run(dose: Dose) -> int:
 async def rows(cluster: Cluster, dose: Dose) -> AsyncIterator[Row]:
     async for row in deaths(cluster, dose):
         yield row
-    with TemporaryDirectory() as folder:
-        yield await takeover(cluster, Path(folder), dose)
-        yield await restart(Path(folder))
-        yield await contest(cluster, Path(folder), dose)
-        yield await frozen(cluster, Path(folder), dose)
-        yield await away(cluster, Path(folder), dose)
-        yield await locked(Path(folder), dose)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        yield await takeover(cluster, folder, dose)
+        yield await restart(folder)
+        yield await contest(cluster, folder, dose)
+        yield await frozen(cluster, folder, dose)
+        yield await troubled(cluster.database(), folder, crash(cluster), "crashed", dose)
+        yield await troubled(cluster.database(), folder, read_only(cluster), "read-only", dose)
+        url = cluster.database()
+        yield await troubled(f"{url}&lock_timeout=500", folder, lock(url), "locked, lock_timeout 0.5 s", dose)
+        async with proxy(cluster.database()) as between:
+            yield await troubled(between.url, folder, vanish(between), "silent", dose)
+        yield await cut_off(cluster.database(), folder, dose)
+        yield await locked(folder, dose)
+        for killed in ("moot debate", "moot serve"):
+            yield await left(folder, killed, dose)
+        with cluster.standby() as standby:  # the last: there is no way back
+            url = standby.beside(cluster.database())
+            yield await troubled(url, folder, fail_over(cluster, standby), "crashed, and a standby took over", dose)
 
 
 async def deaths(cluster: Cluster, dose: Dose) -> AsyncIterator[Row]:
@@ -238,17 +260,56 @@ async def frozen(cluster: Cluster, folder: Path, dose: Dose) -> Row:
     )
 
 
-async def away(cluster: Cluster, folder: Path, dose: Dose) -> Row:
-    async with place(cluster.database(), folder, {}) as here:
-        seen = await outage(here, cluster, dose.away)
-    broken = "" if seen.alive and seen.health == [200, 503, 200] else f"**{seen}**"
-    name = f"Postgres crashed for {dose.away:g} s, health 503"
-    times = (seen.going_again,)
+async def troubled(url: str, folder: Path, trouble: Trouble, how: str, dose: Dose) -> Row:
+    async with place(url, folder, {}) as here:
+        seen = await outage(here, trouble, dose.away)
+    broken = "" if seen.alive and seen.health == [200, trouble.health, 200] else f"**{seen}**"
+    name = f"Postgres {how} for {dose.away:g} s, health {trouble.health}"
     # After a lease without a heartbeat either worker may go on with a debate; each call in flight is repeated then.
     most = sum(scene.at_once for scene in SCENES.values()) if dose.away >= 20 else 0
+    times = (seen.going_again,)
     return Row(
         name, 1, len(SCENES), seen.lost, seen.doubled, seen.repeated, most, times, GOING_AGAIN_SECONDS, broken=broken
     )
+
+
+async def cut_off(url: str, folder: Path, dose: Dose) -> Row:
+    async with place(url, folder, {"MOOT_DATABASE_URL": named(url), **dose.timing.environ}) as here:
+        seen = await cut(here, url, dose.cut, dose.readers, WORD_SECONDS)
+        repeated = here.server.repeated()
+    right = seen.alive and not seen.hanging and seen.health <= {200, 503} and seen.slowest_health < HEALTH_SECONDS
+    name = f"connections cut at random for {dose.cut:g} s, a reader for each debate"
+    broken = "" if right else f"**{seen}**"
+    return Row(name, seen.cuts, dose.readers, seen.lost, seen.doubled, repeated, repeated, broken=broken)
+
+
+async def left(folder: Path, killed: str, dose: Dose) -> Row:
+    """A process on an SQLite file is killed beside a server, on another machine, so that only its lease tells."""
+    path = folder / f"{killed.replace(' ', '-')}.db"
+    async with place(f"sqlite:///{path}", folder, dose.timing.environ) as here:
+        here.server.word_seconds = HELD
+        debate_id = (await here.app.create("duel", TOPIC, SCENES["duel"].settings)).id
+        arguments = ("debate", "--resume", debate_id, "--json") if killed == "moot debate" else here.arguments
+        if killed == "moot serve":
+            await here.app.store.enqueue(debate_id)
+        process = here.troupe.start("killed", *arguments, machine="elsewhere")
+        await until(lambda: here.server.requests != [])
+        await here.start("server").ready()
+        process.kill()
+        at = time.time()
+        await until(lambda: _taken_over(here, debate_id), dose.timing.lease + LEFT_SLACK)
+        here.server.word_seconds = 0.0
+        await until(lambda: finished(here.app, debate_id))
+        stored = await here.app.load(debate_id)
+        took = next(failure.at for failure in stored.failures if failure.code == TAKEN_OVER) - at
+        missing = lost(stored.turns, (), here.expected["duel"])
+        repeated = here.server.repeated()
+    name = f"kill -9 of {killed} beside a moot serve, SQLite, lease {dose.timing.lease:g} s"
+    return Row(name, 1, 1, missing, 0, repeated, 1, (took,), dose.timing.lease + LEFT_SLACK)
+
+
+async def _taken_over(here: Place, debate_id: str) -> bool:
+    return any(failure.code == TAKEN_OVER for failure in (await here.app.load(debate_id)).failures)
 
 
 async def locked(folder: Path, dose: Dose) -> Row:

@@ -10,12 +10,14 @@ from functools import partial
 from typing import NamedTuple
 
 import aiohttp
+import asyncpg
 from scenes import SCENES, create, finished
 from sweeps import Place, lost
-from troupe import Cluster, until
+from troupe import Cluster, Standby, until
 
 from moot.core.debate import Turn
 from moot.errors import StoreError
+from proxy import Proxy
 
 WORD_SECONDS = 0.05
 
@@ -31,6 +33,41 @@ class Trouble(NamedTuple):
 
 def crash(cluster: Cluster) -> Trouble:
     return Trouble(partial(asyncio.to_thread, cluster.crash), partial(asyncio.to_thread, cluster.start))
+
+
+def fail_over(cluster: Cluster, standby: Standby) -> Trouble:
+    """The server is gone for good, and another takes its place."""
+    return Trouble(partial(asyncio.to_thread, cluster.crash), partial(asyncio.to_thread, cluster.promote, standby))
+
+
+def read_only(cluster: Cluster) -> Trouble:
+    def turn(state: str) -> None:
+        cluster.psql(
+            f"SET default_transaction_read_only = off; ALTER SYSTEM SET default_transaction_read_only = {state}"
+        )
+        cluster.psql("SELECT pg_reload_conf()")
+
+    return Trouble(partial(asyncio.to_thread, turn, "on"), partial(asyncio.to_thread, turn, "off"))
+
+
+def lock(url: str) -> Trouble:
+    """Nobody can write to the debates; they can be read."""
+    sessions: list[asyncpg.Connection[asyncpg.Record]] = []
+
+    async def begin() -> None:
+        sessions.append(await asyncpg.connect(url))
+        await sessions[0].execute("BEGIN; LOCK TABLE debates, turns IN EXCLUSIVE MODE")
+
+    return Trouble(begin, lambda: sessions[0].close(), health=200)
+
+
+def vanish(between: Proxy) -> Trouble:
+    """Whatever is sent, either way, is never heard of again."""
+
+    async def swallow(swallows: bool) -> None:
+        between.swallows = swallows
+
+    return Trouble(partial(swallow, True), partial(swallow, False))
 
 
 class Outage(NamedTuple):

@@ -148,23 +148,28 @@ class Cluster:
         self._server.ensure_postgres_running()
 
     @contextmanager
-    def standby(self, folder: Path) -> Iterator[Standby]:
+    def standby(self) -> Iterator[Standby]:
         """Another server that has every write of this one before it counts."""
-        folder.chmod(0o777)  # as root the servers run as another user
-        own = Standby(folder / "data", folder)
+        with TemporaryDirectory(prefix="moot-standby-") as name:
+            folder = Path(name)
+            folder.chmod(0o777)  # as root the servers run as another user
+            own = Standby(folder / "data", folder)
+            self._copy_to(own)
+            try:
+                yield own
+            finally:
+                self._run("pg_ctl", "-w", "-D", str(own.data), "stop", "-m", "immediate")
+
+    def _copy_to(self, own: Standby) -> None:
         source = parse_qs(urlsplit(self._server.get_uri()).query)["host"][0]
         copied = ("-D", str(own.data), "-R", "-X", "stream", "-c", "fast")
         self._run("pg_basebackup", "-h", source, "-U", "postgres", *copied)
-        alone = f"-h '' -k {folder} -c synchronous_standby_names=''"
+        alone = f"-h '' -k {own.socket} -c synchronous_standby_names=''"
         self._run("pg_ctl", "-w", "-D", str(own.data), "-l", str(own.data / "log"), "-o", alone, "start")
         self.psql("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.psql("SELECT pg_reload_conf()")
-        try:
-            yield own
-        finally:
-            self._run("pg_ctl", "-w", "-D", str(own.data), "stop", "-m", "immediate")
 
-    def fail_over(self, standby: Standby) -> None:
+    def promote(self, standby: Standby) -> None:
         """From now on the other server is the one to write to."""
         self._run("pg_ctl", "-w", "-D", str(standby.data), "promote")
 
