@@ -38,7 +38,11 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, to_there = await asyncio.open_unix_connection(self._socket)
+        try:
+            there, to_there = await asyncio.open_unix_connection(self._socket)
+        except OSError:  # the server is away
+            writer.close()
+            return
         for source, sink in ((reader, to_there), (there, writer)):
             task = asyncio.create_task(self._pass_on(source, sink))
             self._tasks.add(task)

@@ -30,13 +30,15 @@ from moot.core.engine import RunResult
 from moot.core.events import DebateFailed, DebateStopped
 from moot.core.stored import StoredDebate
 from moot.errors import ModelError, WrongKey
+from moot.runs import runner, workers
 from moot.runs.process import this_process
 from moot.runs.queue import Load, Queue
 from moot.store import jobs
 from moot.store.database import Job
-from moot.store.postgres import open_postgres
+from moot.store.postgres import STATEMENT_SECONDS, open_postgres
 from moot.store.store import Store
 from moot.testing import ScriptedModel
+from proxy import proxy
 from stage import Panelists, sensible
 
 ELSEWHERE = "process 1 on another machine"
@@ -447,6 +449,40 @@ async def test_debates_whose_table_is_locked_for_longer_than_a_lock_is_waited_fo
         stored = await app.load(debate_id)
         assert [turn.position for turn in stored.turns] == [0, 1, 2]
     await store.close()
+
+
+async def test_a_debate_of_a_newer_version_is_left_to_a_worker_that_knows_it(
+    store: Store, session: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "moot.runs.workers")
+    app = duel_app(store)
+    (debate_id,) = await queued(app)
+    version = (await record(app, debate_id)).format_version
+    await session.execute("UPDATE debates SET format_version = 99")
+    async with working(app):
+        await until_logged(caplog, "follows version 99 of duel, newer than this moot knows")
+        assert await status(app, debate_id) is Status.QUEUED
+        await session.execute("UPDATE debates SET format_version = $1", version)
+        await until(session, ALL_FINISHED)
+
+
+async def test_a_worker_whose_database_does_not_answer_any_more_ends_all_the_same(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (runner, workers):
+        monkeypatch.setattr(module, "HAND_BACK_SECONDS", 0.1)
+    gate = Gate()
+    async with proxy(postgres_url) as between:
+        store = await open_postgres(between.url)
+        app = duel_app(store, gate)
+        (debate_id,) = await queued(app)
+        async with working(app) as queue:
+            await gate.reached()
+            between.swallows = True
+            await asyncio.wait_for(queue.drain(0), STATEMENT_SECONDS - 5)  # no answer was waited for
+            between.swallows = False
+        assert await status(app, debate_id) is Status.RUNNING  # until its lease has ended
+        await store.close()
 
 
 async def test_whatever_goes_wrong_at_the_worker_itself_does_not_end_it(

@@ -14,7 +14,9 @@ import pytest
 from moot.core.debate import Record, Status, Turn
 from moot.core.engine import RunResult
 from moot.errors import StoreAway, StoreBlocked, StoreError
+from moot.store import retrying
 from moot.store.postgres import clear_errors, open_postgres
+from moot.store.retrying import until_back
 from moot.store.sql import queries, turn_parameters
 from moot.store.store import Store
 from proxy import proxy
@@ -158,6 +160,17 @@ async def test_when_the_first_of_several_servers_is_gone_the_next_is_used(postgr
         store = await open_postgres(there.url.replace("@", f"@127.0.0.1:{gone.port},"))
         assert (await store.create(NEW)).id == NEW.id
         await store.close()
+
+
+async def test_tables_that_a_newer_moot_has_changed_meanwhile_are_gone_on_with(
+    store: Store, session: asyncpg.Connection[asyncpg.Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrying, "AGAIN_SECONDS", 0.0)
+    for name in ("DEB-1", "DEB-2"):
+        await store.create(replace(NEW, id=name))
+    await store.enqueue("DEB-1")
+    await session.execute("ALTER TABLE debates ADD COLUMN of_a_newer_moot TEXT")
+    assert (await until_back(lambda: store.enqueue("DEB-2"))).status is Status.QUEUED
 
 
 async def test_a_lost_connection_is_told_and_replaced(

@@ -30,6 +30,9 @@ from moot.telemetry.telemetry import Telemetry
 
 log = logging.getLogger(__name__)
 
+HAND_BACK_SECONDS = 5.0
+"""A process that ends waits no longer for its database to take note of that."""
+
 PlayersOf: TypeAlias = Callable[[AnyFormat, TurnStore], Callable[[str], Player]]
 
 
@@ -201,6 +204,12 @@ class Runner:
         Every takeover happens here, and is kept as a failure of the run that has died.
         """
         before = (await self.store.load(debate_id)).record
+        known = self.formats.get(before.format)
+        if queued and known and before.format_version > known.version:  # it would end as failed here
+            version = f"version {before.format_version} of {before.format}"
+            raise Busy(
+                f"{debate_id} follows {version}, newer than this moot knows; a worker that knows it has to run it"
+            )
         try:
             taken = await self._taken(before, queued)
         except Busy:
@@ -246,6 +255,13 @@ class Runner:
         """
         playing.cancel()
         await asyncio.gather(playing, return_exceptions=True)
+        try:
+            async with asyncio.timeout(HAND_BACK_SECONDS):
+                await self._hand_back(debate_id, run, queued)
+        except TimeoutError:
+            raise StoreAway(f"{debate_id} goes on when its lease has ended: the database did not answer") from None
+
+    async def _hand_back(self, debate_id: str, run: int, queued: bool) -> None:
         asked_to_stop = (await self.store.load(debate_id)).record.status is Status.STOPPING
         left = Status.QUEUED if queued and not asked_to_stop else Status.STOPPED
         with suppress(Fenced):

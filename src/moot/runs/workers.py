@@ -28,7 +28,7 @@ from moot.runs.in_progress import Runs
 from moot.runs.notify import ASKS, Listener, Publisher
 from moot.runs.process import is_dead, this_process
 from moot.runs.queue import Backlog, Load
-from moot.runs.runner import Runner
+from moot.runs.runner import HAND_BACK_SECONDS, Runner
 from moot.store import jobs
 from moot.store.postgres import PostgresPool
 from moot.store.processes import Worker
@@ -147,13 +147,14 @@ class PostgresQueue:
         if self._concurrency:
             log.info("worker draining", extra={"running": len(self._runs)})
         await self._runs.drain(grace_seconds)
-        await self._teller.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HAND_BACK_SECONDS):
+                await self._teller.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._concurrency:
-            with suppress(StoreError):
-                await self._runner.store.remove_worker(str(self._id))
+            await self._tried(lambda: self._runner.store.remove_worker(str(self._id)), "the worker is still listed")
             log.info("worker stopped")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -273,8 +274,9 @@ class PostgresQueue:
     async def _tried(self, do: Callable[[], Awaitable[Any]], otherwise: str) -> Any:
         """What comes of it; when the database is away, nothing: the job stays, and is taken again when it is stale."""
         try:
-            return await do()
-        except StoreAway as error:  # which is logged once, and not every second
+            async with asyncio.timeout(HAND_BACK_SECONDS if self._draining else None):
+                return await do()
+        except (StoreAway, TimeoutError) as error:  # which is logged once, and not every second
             log.debug("%s: %s", otherwise, error)
         except StoreError as error:
             log.warning("%s: %s", otherwise, error)
