@@ -242,7 +242,8 @@ async def test_a_debate_that_fails_says_why_and_what_to_do() -> None:
         assert (report["debate"]["status"], report["debate"]["error"], report["next"]) == (
             "failed",
             "the key is wrong; set SCRIPTED_KEY",
-            "See `error`. Once its cause is gone, resume_debate goes on with the step that failed.",
+            "See `error`. Once its cause is gone, resume_debate goes on with the step that failed; "
+            "with settings such as models it goes on with other models.",
         )
         await use(client, "resume_debate", debate_id=report["debate"]["id"])
         report = await use(client, "wait_for_debate", debate_id=report["debate"]["id"])
