@@ -85,6 +85,13 @@ def judgment(request: Request) -> Answer:
     }
 
 
+def proposal(request: Request) -> Answer:
+    """A reply to every issue that is listed."""
+    numbers = re.findall(r"^Issue (\d+) \(", asked(request), re.MULTILINE)
+    replies: list[JsonValue] = [{"issue": int(number), "reply": "It is mended."} for number in numbers]
+    return {"replies": replies, "answer": speech(request)}
+
+
 def critique(request: Request) -> Answer:
     """One issue of each weight, and no way out before the last round."""
     return {
@@ -133,6 +140,7 @@ FORMS: dict[str, Callable[[Request], Answer]] = {
     "arguments": argument,
     "judgment": judgment,
     "ballot": lambda request: dict(VERDICT),
+    "proposal": proposal,
     "critique": critique,
     "analysis": analysis,
     "rebuttal": rebuttal,

@@ -53,13 +53,13 @@ async def test_a_critique_streams_what_was_retrieved_its_rounds_turns_and_trace(
     assert told[:6] == ["debate_started", *turn, "round_started", *turn]
     assert told[-3:] == [*turn, "debate_finished"]
     finished = [event for event in events if event.type == "turn_finished"]
-    assert [event.kind for event in finished] == ["templates", "proposal", "critique", "answer"]
+    assert [event.kind for event in finished] == ["templates", "proposal", "critique", "answer", "review"]
     assert all(event.duration_ms >= 0 for event in finished)
     last = events[-1]
     assert last.type == "debate_finished"
     assert last.trace["templates_used"][0]["name"] == "proof-by-contradiction"
     assert (last.trace["final_answer"], last.trace["models"]["embedding"]) == (
-        finished[-1].content,
+        finished[-2].content,
         "wordllama:l2_256",
     )
 

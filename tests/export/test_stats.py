@@ -80,6 +80,7 @@ def test_the_trace_of_a_critique_tells_everything_and_is_of_its_type(server: Mod
         ("proposer", "proposal", 2),
         ("skeptic", "critique", 2),
         ("synthesizer", "answer", None),
+        ("skeptic", "review", None),
     ]
     assert whole["models"] == {
         "proposer": server.model,
@@ -91,10 +92,10 @@ def test_the_trace_of_a_critique_tells_everything_and_is_of_its_type(server: Mod
         "version": 1,
         "id": debate_id,
         "format": "critique",
-        "format_version": 1,
+        "format_version": 2,
         "status": "finished",
         "query": QUESTION,
-        "final_answer": whole["turns"][-1]["content"],
+        "final_answer": whole["turns"][-2]["content"],
         "total_rounds": 2,
         "early_stopped": False,
         "stop_reason": "max_rounds",
@@ -105,10 +106,10 @@ def test_the_trace_of_a_critique_tells_everything_and_is_of_its_type(server: Mod
     }
     assert {name: whole[name] for name in expected} == expected
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", whole["created_at"])
-    assert sorted(whole["timing"]["kinds_ms"]) == ["answer", "templates"]
+    assert sorted(whole["timing"]["kinds_ms"]) == ["answer", "review", "templates"]
     assert len(whole["timing"]["rounds_ms"]) == 2
     assert whole["timing"]["total_ms"] >= sum(whole["timing"]["rounds_ms"])
-    assert (whole["usage"]["calls"], sorted(whole["usage"]["by_seat"])) == (5, ["proposer", "skeptic", "synthesizer"])
+    assert (whole["usage"]["calls"], sorted(whole["usage"]["by_seat"])) == (6, ["proposer", "skeptic", "synthesizer"])
 
 
 # Numbers over many debates

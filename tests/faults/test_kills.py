@@ -64,6 +64,7 @@ CRITIQUE = Scene(
         ("library", "templates", None),
         *(place for round in (1, 2) for place in [("proposer", "proposal", round), ("skeptic", "critique", round)]),
         ("synthesizer", "answer", None),
+        ("skeptic", "review", None),
     ],
 )
 EVALUATION = Scene(

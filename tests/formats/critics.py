@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from moot.core.debate import JsonObject, Status, Step, Turn
 from moot.core.engine import PlayerReply
+from moot.core.format import AnyFormat
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import MootError
@@ -18,6 +19,7 @@ from moot.formats.critique.format import CRITIQUE
 from moot.llm.client import Request
 from stage import Stage
 
+FIRST = CRITIQUE.as_of(1)
 TOPIC = "Prove that the square root of 2 is irrational"
 TEMPLATES: list[JsonValue] = [
     {
@@ -88,9 +90,14 @@ def fine(score: JsonValue = 9, ready: bool = True, **more: JsonValue) -> str:
 
 
 def staged(
-    replies: Any = None, settings: Any = None, library: Library | None = None, topic: str = TOPIC, **more: Any
+    replies: Any = None,
+    settings: Any = None,
+    library: Library | None = None,
+    topic: str = TOPIC,
+    format: AnyFormat = FIRST,
+    **more: Any,
 ) -> Stage:
-    stage = Stage(replies or Critics(), format=CRITIQUE, topic=topic, settings=settings, **more)
+    stage = Stage(replies or Critics(), format=format, topic=topic, settings=settings, **more)
     stage.players["library"] = library or Library()
     return stage
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from critics import (
     ANSWER,
+    FIRST,
     PROPOSAL,
     REVIEW,
     TITLES,
@@ -403,7 +404,7 @@ async def test_readers_are_told_below_each_turn_what_code_found_in_it() -> None:
             "stayed open: issue 4 (major): It is *bold*.",
         ),
     ]
-    assert [event.notes for event in turn_events(await stage.record(), await stage.turns(), CRITIQUE)] == told
+    assert [event.notes for event in turn_events(await stage.record(), await stage.turns(), FIRST)] == told
 
 
 @pytest.mark.parametrize(
@@ -462,7 +463,7 @@ async def test_what_all_seats_share_never_changes_and_the_rest_only_grows() -> N
 
 async def test_an_estimate_takes_every_round_for_played() -> None:
     app = scripted_app(ScriptedModel([]), formats=by_name([CRITIQUE]))
-    most, typical = await app.estimate("critique", TOPIC)
+    most, typical = await app.estimate("critique@1", TOPIC)
     assert (most.calls, most.output_tokens) == (11, 5 * (1200 + 800) + 1500)
     assert (typical.calls, typical.output_tokens) == (11, 5 * (720 + 480) + 900)
 
@@ -516,7 +517,7 @@ async def test_the_first_words_are_out_before_the_next_are_in(call: int, words: 
     with ModelServer(over_the_wire).running() as server:
         server.pause_in(call, after_words=words)
         app = App(AppSettings(model=server.model), MemoryStore(), Models({}), by_name([CRITIQUE]), Prompts())
-        record = await app.create("critique", TOPIC, {**ONE, "rag_top_k": 0})
+        record = await app.create("critique@1", TOPIC, {**ONE, "rag_top_k": 0})
         early: list[str] = []
         async with asyncio.timeout(PATIENCE):
             async for event in app.stream(record.id):

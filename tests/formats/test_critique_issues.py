@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.debate import Turn
-from moot.formats.critique.answers import Critique, Raised, replies
+from moot.formats.critique.answers import Raised
 from moot.formats.critique.issues import TrackedIssue, auto_score, judged, replied, tracked
+from moot.formats.critique.version_1 import Critique, replies
 from moot.players.answer import Unreadable, parse
 
 OPEN = TrackedIssue(
@@ -101,7 +102,7 @@ def test_a_critique_that_could_not_be_read_settles_nothing_and_the_next_one_does
 
 @pytest.mark.parametrize("echo", ["Why is q even?", "why is q even “so is q”", "…", "**"])
 def test_who_only_repeats_an_issue_has_not_replied_to_it(echo: str) -> None:
-    assert replied([OPEN], f"Issue 1 (critical): {echo}", 2) == (OPEN,)
+    assert replied([OPEN], proposal(f"Issue 1 (critical): {echo}", 2)) == (OPEN,)
 
 
 def test_a_reply_that_settled_an_issue_is_kept() -> None:
@@ -165,7 +166,7 @@ def test_no_issue_is_ever_lost_renumbered_or_settled_in_another_way(rounds: list
     issues: tuple[TrackedIssue, ...] = ()
     turns: list[Turn] = []
     for round, (words, form) in enumerate(rounds, 1):
-        heard = replied(issues, words, round)
+        heard = replied(issues, proposal(words, round))
         assert [each.status for each in heard] == [each.status for each in issues]
         now = judged(heard, form, words, round)
         assert [each.number for each in now] == list(range(1, len(now) + 1))

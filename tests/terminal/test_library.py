@@ -81,7 +81,7 @@ def test_a_template_of_the_users_own_takes_the_place_of_moots(server: ModelServe
 
 def test_a_critique_that_wants_no_templates_asks_no_library(server: ModelServer) -> None:
     ran = run(*CRITIQUE, "--model", server.model, "--set", "rag_top_k=0")
-    assert [turn["seat"] for turn in ran.turns] == ["proposer", "skeptic", "synthesizer"]
+    assert [turn["seat"] for turn in ran.turns] == ["proposer", "skeptic", "synthesizer", "skeptic"]
 
 
 def test_retrieval_that_fails_is_told_and_marked_and_the_debate_goes_on(server: ModelServer) -> None:
@@ -91,7 +91,7 @@ def test_retrieval_that_fails_is_told_and_marked_and_the_debate_goes_on(server: 
     (turn,) = library_turns(ran)
     assert turn["content"] == f"The library could not be searched: {UNREACHABLE}"
     assert (turn["marks"], turn["data"]) == (["without:templates"], {"templates": []})
-    assert [turn["seat"] for turn in ran.turns] == ["library", "proposer", "skeptic", "synthesizer"]
+    assert [turn["seat"] for turn in ran.turns] == ["library", "proposer", "skeptic", "synthesizer", "skeptic"]
     caveats = ran.events[-1]["outcome"]["caveats"]
     assert caveats[0] == "no reasoning templates could be retrieved: the proposer worked without them"
     whole = ran.events[-1]["trace"]
@@ -250,6 +250,7 @@ def test_with_the_models_a_critique_is_meant_for_its_seats_take_them_at_their_te
         ("qwen3:32b", 0.7),
         ("llama3.3:70b", 0.8),
         ("qwen3:32b", 0.5),
+        ("llama3.3:70b", 0.8),
     ]
     assert {body["model"] for body in ollama.bodies("/api/embed")} == {"nomic-embed-text"}
 

@@ -75,13 +75,19 @@ def test_every_fixed_sentence_of_the_code_is_translated_with_the_same_values() -
 
 def _sentences_in(path: Path) -> set[str]:
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    first = [call.args[0] for call in calls if call.args and _is_language(call.func)]
-    return {arg.value for arg in first if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
+    args = [arg for call in calls for arg in (call.args[:1] if _is_language(call.func) else _counted(call))]
+    return {arg.value for arg in args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
 
 
 def _is_language(called: ast.expr) -> bool:
     name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
     return name in ("say", "language")
+
+
+def _counted(call: ast.Call) -> list[ast.expr]:
+    """The two sentences of `say.count(number, one, many)`."""
+    is_count = isinstance(call.func, ast.Attribute) and call.func.attr == "count" and len(call.args) == 3
+    return call.args[1:] if is_count else []
 
 
 def _values(sentence: str) -> set[str | None]:

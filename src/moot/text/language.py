@@ -41,6 +41,10 @@ class Language:
         phrase = self.phrases.get(english, english)
         return phrase.format(**values) if values else phrase
 
+    def count(self, number: int, one: str, many: str) -> str:
+        """The sentence for one thing, or the one with `{n}` for none or many."""
+        return self(one) if number == 1 else self(many, n=number)
+
 
 def language_of(text: str, chosen: str = "") -> Language:
     """The one that was chosen, by code or name, or that the text is written in; English when that has no file."""

@@ -11,14 +11,15 @@ from moot.core.script import Debate
 
 def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> Iterator[str]:
     """Whether the judge may favour its own kind; `judged` maps seats to their titles."""
-    models = {seat: _models_of(debate, seat) for seat in (judge, *judged)}
+    say, models = debate.language, {seat: _models_of(debate, seat) for seat in (judge, *judged)}
     if len(every := set().union(*models.values())) == 1:
-        yield f"one model, {every.pop().rpartition('#')[2]}, spoke in every seat"
+        yield say("one model, {model}, spoke in every seat", model=every.pop().rpartition("#")[2])
         return
     for family in sorted({model_family(model) for model in models[judge]}):
         kin = [title for seat, title in judged.items() if family in map(model_family, models[seat])]
         if kin:
-            yield f"the {judge} is of the same model family ({family}) as {' and '.join(kin)}"
+            values = {"judge": judge, "family": family, "kin": say(" and ").join(kin)}
+            yield say("the {judge} is of the same model family ({family}) as {kin}", **values)
 
 
 def _models_of(debate: Debate[Any], seat: str) -> set[str]:
@@ -27,19 +28,21 @@ def _models_of(debate: Debate[Any], seat: str) -> set[str]:
     return spoken or {debate.seats[seat].model}
 
 
-def about_turns(debate: Debate[Any], judged: Mapping[str, str]) -> Iterator[str]:
-    """Whether every side had its say; `judged` maps seats to their titles."""
-    spoken = {seat: [turn for turn in debate.transcript if turn.seat == seat] for seat in judged}
+def about_turns(debate: Debate[Any], judged: Mapping[str, str], beside: str = "") -> Iterator[str]:
+    """Whether every side had its say; `judged` maps seats to their titles, turns of the kind `beside` are no say."""
+    say = debate.language
+    spoken = {seat: [turn for turn in debate.of_seat(seat) if turn.kind != beside] for seat in judged}
     most = max(len(turns) for turns in spoken.values())
     if not most:
-        yield "nobody spoke: there was nothing to judge"
+        yield say("nobody spoke: there was nothing to judge")
     for seat, turns in spoken.items():
         if len(turns) < most:
-            times = "once" if len(turns) == 1 else f"{len(turns)} times"
-            yield f"{judged[seat]} spoke {times}, others {most}: the last round was cut short"
+            values = {"name": judged[seat], "times": say.count(len(turns), "once", "{n} times"), "most": most}
+            yield say("{name} spoke {times}, others {most}: the last round was cut short", **values)
         cut = sum("truncated" in turn.marks for turn in turns)
         if cut:
-            yield f"{cut} of {len(turns)} speeches of {judged[seat]} ran into the output cap"
+            values = {"cut": cut, "times": len(turns), "name": judged[seat]}
+            yield say("{cut} of {times} speeches of {name} ran into the output cap", **values)
 
 
 def model_family(model: str) -> str:

@@ -1,4 +1,4 @@
-"""What the skeptic hands in, and what a proposal replies to it; a form that is merely sloppy is no reason to ask again.
+"""What the skeptic hands in, and what the proposer replies; a form that is merely sloppy is no reason to ask again.
 
 Whatever decides (scores, issues, readiness) is read from the skeptic's form alone, never from anybody's prose.
 """
@@ -6,23 +6,16 @@ Whatever decides (scores, issues, readiness) is read from the skeptic's form alo
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from moot.core.debate import Answer
 from moot.core.fields import MAX_ITEMS, Flag, Score, Text, Words, at_most, text
 
 Severity = Literal["critical", "major", "minor"]
-
-_NUMBERS = r"#?\d{1,4}(?:(?:[ \t]*(?:,|&|and)[ \t]*){1,2}#?\d{1,4}){0,11}"
-_REPLY = re.compile(
-    rf"(?P<start>^[^\w\n]{{0,8}})?\bissues?[ \t]+(?P<numbers>{_NUMBERS})(?!\d)(?:[ \t]*\([^()\n]{{0,80}}\))?"
-    r"[*_]{0,4}[ \t]*(?(start)[:.–—]?|(?::|–|—|$))",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""At the beginning of a line the number will do; within one it takes a colon or a dash."""
 
 
 def _letters(value: object) -> object:
@@ -44,7 +37,7 @@ def _named(issue: dict[str, Any]) -> str:
     return next((words for words in said if words.strip()), "")
 
 
-def _issue_numbers(value: Any) -> list[int]:
+def issue_numbers(value: Any) -> list[int]:
     """The numbers in a list of them, in whatever form they are named."""
     items = value if isinstance(value, list) else re.split(r"[,;\s]+", str(value))
     named = (item.get("number") if isinstance(item, dict) else item for item in items)
@@ -52,8 +45,26 @@ def _issue_numbers(value: Any) -> list[int]:
     return [int(match[0]) for match in found if match]
 
 
+def _issue_number(value: object) -> object:
+    """`2`, `"#2"`, `"Issue 2"`."""
+    return next(iter(issue_numbers([value])), value)
+
+
+def _readable(form: type[BaseModel]) -> Callable[[Any], Any]:
+    """Of a list of forms, or one, those that can be read: what is said of an issue in no known form is not said."""
+
+    def read(value: Any) -> list[BaseModel]:
+        items = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+        read: list[BaseModel] = []
+        for item in items:
+            with suppress(ValidationError):
+                read.append(form.model_validate(item))
+        return read
+
+    return read
+
+
 Line = Annotated[Text, AfterValidator(lambda words: " ".join(words.split()))]
-Numbers = Annotated[list[int], BeforeValidator(_issue_numbers), at_most(24, "maxItems")]
 
 
 class Raised(BaseModel):
@@ -64,15 +75,53 @@ class Raised(BaseModel):
     text: Annotated[Line, at_most(300)]
 
 
+Issues = Annotated[list[Raised], BeforeValidator(_said), at_most(6, "maxItems")]
+
+
+class Ruling(BaseModel):
+    """What the skeptic makes of an open issue."""
+
+    issue: Annotated[int, BeforeValidator(_issue_number)]
+    status: Annotated[Literal["answered", "upheld", "withdrawn"], BeforeValidator(_letters)]
+    why: Annotated[Line, at_most(300)] = ""
+
+
+class Reply(BaseModel):
+    """What the proposer says to an issue."""
+
+    issue: Annotated[int, BeforeValidator(_issue_number)]
+    reply: Annotated[Line, at_most(600)] = ""
+
+
+class Proposal(Answer):
+    """The improved answer, and the replies to what is held against it, each by the number of its issue."""
+
+    shown = "answer"
+
+    replies: Annotated[list[Reply], BeforeValidator(_readable(Reply)), at_most(24, "maxItems")] = Field(
+        default_factory=list
+    )
+    answer: Words
+
+    @classmethod
+    def from_prose(cls, text: str) -> Self | None:
+        return cls(answer=text) if text.strip() else None
+
+    @classmethod
+    def fallback(cls) -> Self:
+        return cls(answer="(This answer could not be read.)")
+
+
 class Critique(Answer):
-    """What the skeptic thinks of a proposal; without a score it decides nothing."""
+    """What the skeptic thinks of an answer; without a score it decides nothing."""
 
     shown = "review"
 
     review: Annotated[Words, at_most(1500)]
-    upheld: Numbers = Field(default_factory=list)
-    withdrawn: Numbers = Field(default_factory=list)
-    issues: Annotated[list[Raised], BeforeValidator(_said), at_most(6, "maxItems")] = Field(default_factory=list)
+    rulings: Annotated[list[Ruling], BeforeValidator(_readable(Ruling)), at_most(24, "maxItems")] = Field(
+        default_factory=list
+    )
+    issues: Issues = Field(default_factory=list)
     score: Annotated[Score | None, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
     ready: Flag = False
 
@@ -80,14 +129,7 @@ class Critique(Answer):
     def fallback(cls) -> Self:
         return cls(review="The skeptic's critique could not be read; nothing follows from it.", score=None)
 
-
-def replies(proposal: str) -> dict[int, str]:
-    """Issue number → what a proposal says to it, in the paragraph that begins with "Issue 2:" or the like."""
-    marks = list(_REPLY.finditer(proposal))
-    found: dict[int, str] = {}
-    for mark, following in zip_longest(marks, marks[1:]):
-        rest = proposal[mark.end() : following.start() if following else len(proposal)].strip()
-        paragraph = re.split(r"\n[ \t]*\n", rest, maxsplit=1)[0]
-        if text := " ".join(paragraph.strip("*_-–—:> \t\n").split()):
-            found |= {int(number): text for number in re.findall(r"\d+", mark["numbers"])}
-    return found
+    def ruling(self, issue: int, replied: bool) -> Ruling | None:
+        """What becomes of an issue: nothing where it is not mentioned; upheld where rulings contradict each other."""
+        found = [each for each in self.rulings if each.issue == issue] if self.score is not None else []
+        return next((each for each in found if each.status == "upheld"), found[0] if found else None)

@@ -12,12 +12,16 @@ from moot.core.debate import Limits, Outcome, Record, Turn
 from moot.core.script import Debate
 from moot.core.trace import iso
 from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
+from moot.text.language import Language
 from moot.text.markdown import contained, front_matter, in_line, table_of
 from moot.trust.caveats import about_models, about_turns
 
 SPEAKERS = {"proposer": "Proposer", "skeptic": "Skeptic"}
-REASONS = {"ready": "the skeptic found the answer ready", "no_critical_issues": "no critical issue remained"}
-ENDED = {**REASONS, "max_rounds": "all rounds were used", "concluded": "a person ended the rounds"}
+REASONS = {
+    "ready": "the skeptic found the answer ready",
+    "no_grave_issues": "no critical and no major issue remained",
+    "no_critical_issues": "no critical issue remained",
+}
 MAX_TITLE = 120
 
 
@@ -44,15 +48,25 @@ class FinalAnswer(Outcome):
     models: dict[str, str]
 
     def headline(self) -> str:
-        why = ENDED.get(self.ended, f"ended by {self.ended}")
-        why = why[:1].upper() + why[1:]
-        score = "no score" if self.auto_score is None else f"automatic score {self.auto_score:g}/10"
-        rounds, remaining = _count(len(self.rounds), "round"), _count(len(self.open_issues), "open issue")
-        return f"{why} after {rounds}: {score}, {remaining}"
+        say = self.say
+        score = say("no score")
+        if self.auto_score is not None:
+            score = say("automatic score {score}/10", score=f"{self.auto_score:g}")
+        return say(
+            "{why} after {rounds}: {score}, {remaining}",
+            why=_why_ended(self.ended, say),
+            rounds=say.count(sum(each.round > 0 for each in self.rounds), "1 round", "{n} rounds"),
+            score=score,
+            remaining=say.count(len(self.open_issues), "1 open issue", "{n} open issues"),
+        )
 
     def table(self) -> tuple[tuple[str, ...], ...]:
-        rows = ((str(each.round), _score(each.score), str(each.raised), str(each.open)) for each in self.rounds)
-        return (("round", "score", "new issues", "open"), *rows)
+        say = self.say
+        rows = (
+            (str(each.round or say("final answer")), _score(each.score), str(each.raised), str(each.open))
+            for each in self.rounds
+        )
+        return ((say("round"), say("score"), say("new issues"), say("open")), *rows)
 
     def document(self, record: Record, turns: Sequence[Turn]) -> str:
         return "\n\n".join([*_heading(self, record), *_body(self)]) + "\n"
@@ -67,7 +81,9 @@ def templates_of(turn: Turn | None) -> tuple[UsedTemplate, ...]:
 def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemplate]) -> FinalAnswer:
     turns, issues = debate.transcript, tracked(debate.transcript)
     reviewed = reviews(turns)
-    last = reviewed[-1].score if reviewed else None
+    scores = [each.score for each in reviewed]
+    # A review of the final answer that could not be read takes nothing from the last critique.
+    last = scores[-2] if len(scores) > 1 and scores[-1] is None and not reviewed[-1].round else [None, *scores][-1]
     played = max((turn.round or 0 for turn in turns), default=0)
     ended = debate.stop_reason or "completed"
     return FinalAnswer(
@@ -82,42 +98,69 @@ def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemp
         auto_score=auto_score(last, issues),
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, answer, issues, reviewed)),
+        language=debate.language.code,
     )
 
 
-def described(issue: TrackedIssue) -> str:
+def described(issue: TrackedIssue, say: Language) -> str:
     """An issue in a line."""
-    line = f"issue {issue.number} ({issue.severity}): {issue.text}"
+    values = {"number": issue.number, "severity": _severity(issue, say), "text": issue.text}
+    line = say("issue {number} ({severity}): {text}", **values)
     if not issue.passage:
         return line
-    return f"{line} “{issue.passage}”" + ("" if issue.quoted else " (these words do not stand in the proposal)")
+    return f"{line} “{issue.passage}”" + ("" if issue.quoted else say(" (these words do not stand in the proposal)"))
+
+
+def status_word(issue: TrackedIssue, say: Language) -> str:
+    return {"open": say("still open"), "answered": say("answered"), "withdrawn": say("withdrawn")}[issue.status]
+
+
+def _severity(issue: TrackedIssue, say: Language) -> str:
+    return {"critical": say("critical"), "major": say("major"), "minor": say("minor")}[issue.severity]
+
+
+def _why_ended(ended: str, say: Language) -> str:
+    known = {
+        "ready": say("The skeptic found the answer ready"),
+        "no_grave_issues": say("No critical and no major issue remained"),
+        "no_critical_issues": say("No critical issue remained"),
+        "max_rounds": say("All rounds were used"),
+        "concluded": say("A person ended the rounds"),
+    }
+    return known.get(ended) or say("Ended by {limit}", limit=ended)
 
 
 def _caveats(
     debate: Debate[Any], answer: Turn, issues: Sequence[TrackedIssue], reviewed: Sequence[Reviewed]
 ) -> Iterator[str]:
+    say = debate.language
     if any("without:templates" in turn.marks for turn in debate.transcript):
-        yield "no reasoning templates could be retrieved: the proposer worked without them"
-    unread = sum(each.score is None for each in reviewed)
+        yield say("no reasoning templates could be retrieved: the proposer worked without them")
+    unread, number = (sum(each.round > 0 for each in found) for found in (_unread(reviewed), reviewed))
     if unread:
-        yield f"{unread} of {_count(len(reviewed), 'critique')} had no score that could be read, and decided nothing"
+        critiques = say.count(number, "1 critique", "{n} critiques")
+        told = {"unread": unread, "critiques": critiques}
+        yield say("{unread} of {critiques} had no score that could be read, and decided nothing", **told)
+    if reviewed and not reviewed[-1].round and reviewed[-1].score is None:
+        yield say("the skeptic's review of the final answer could not be read: nobody has checked it")
     critical = sum(issue.severity == "critical" for issue in open_issues(issues))
     if critical:
-        yield f"{_count(critical, 'critical issue')} stayed open"
+        yield say.count(critical, "1 critical issue stayed open", "{n} critical issues stayed open")
     last = reviewed[-1].score if reviewed else None
     if debate.stop_reason == "no_critical_issues" and last is not None and last < debate.settings.early_stop_score:
-        yield f"the skeptic named nothing critical, but gave the answer only {last:g} of 10"
+        yield say("the skeptic named nothing critical, but gave the answer only {score} of 10", score=f"{last:g}")
     invented = sum(bool(issue.passage) and not issue.quoted for issue in issues)
     if invented:
-        yield f"the quotes of {invented} of {_count(len(issues), 'issue')} do not stand in the proposal"
-    yield from about_turns(debate, SPEAKERS)
+        values = {"invented": invented, "issues": say.count(len(issues), "1 issue", "{n} issues")}
+        yield say("the quotes of {invented} of {issues} do not stand in the proposal", **values)
+    yield from about_turns(debate, SPEAKERS, beside="review")
     if "truncated" in answer.marks:
-        yield "the answer ran into the output cap"
+        yield say("the answer ran into the output cap")
     yield from about_models(debate, "skeptic", {"proposer": "Proposer", "synthesizer": "Synthesizer"})
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _unread(reviewed: Sequence[Reviewed]) -> list[Reviewed]:
+    return [each for each in reviewed if each.score is None]
 
 
 def _score(score: float | None) -> str:
@@ -143,29 +186,35 @@ def _heading(outcome: FinalAnswer, record: Record) -> Iterator[str]:
     yield f"# {in_line(shorten(question, MAX_TITLE, placeholder='…'))}"
     yield f"**{in_line(outcome.headline())}**"
     if len(question) > MAX_TITLE:
-        yield f"## Question\n\n{contained(record.topic, 2)}"
+        yield f"## {outcome.say('Question')}\n\n{contained(record.topic, 2)}"
 
 
 def _body(outcome: FinalAnswer) -> Iterator[str]:
-    yield f"## Answer\n\n{contained(outcome.summary, 2)}"
+    say = outcome.say
+    yield f"## {say('Answer')}\n\n{contained(outcome.summary, 2)}"
     remaining = [issue for issue in outcome.issues if issue.status == "open"]
-    yield f"## What stayed open\n\n{_listed(remaining) if remaining else 'Nothing.'}"
+    yield f"## {say('What stayed open')}\n\n{_listed(remaining, say) if remaining else say('Nothing.')}"
     settled = [issue for issue in outcome.issues if issue.status != "open"]
     if settled:
-        yield f"## What was settled\n\n{_listed(settled)}"
-    yield f"## Rounds\n\n{table_of(outcome.table())}"
+        yield f"## {say('What was settled')}\n\n{_listed(settled, say)}"
+    yield f"## {say('Rounds')}\n\n{table_of(outcome.table())}"
     if outcome.templates:
-        yield "## Templates\n\n" + "\n".join(f"- {in_line(title)}" for title in outcome.templates.values())
+        titles = "\n".join(f"- {in_line(title)}" for title in outcome.templates.values())
+        yield f"## {say('Templates')}\n\n{titles}"
     if outcome.caveats:
-        yield "## Before you trust it\n\n" + "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
+        caveats = "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
+        yield f"## {say('Before you trust it')}\n\n{caveats}"
 
 
-def _listed(issues: Sequence[TrackedIssue]) -> str:
-    return "\n".join(line for issue in issues for line in _lines(issue))
+def _listed(issues: Sequence[TrackedIssue], say: Language) -> str:
+    return "\n".join(line for issue in issues for line in _lines(issue, say))
 
 
-def _lines(issue: TrackedIssue) -> Iterator[str]:
-    status = "" if issue.status == "open" else f", {issue.status}"
-    yield f"- Round {issue.raised}{status}, {in_line(described(issue))}"
+def _lines(issue: TrackedIssue, say: Language) -> Iterator[str]:
+    where = say("Round {round}", round=issue.raised) if issue.raised else say("On this answer")
+    status = "" if issue.status == "open" else f", {status_word(issue, say)}"
+    yield f"- {where}{status}, {in_line(described(issue, say))}"
     if issue.reply:
-        yield f"  - Reply in round {issue.replied}: {in_line(issue.reply)}"
+        yield "  - " + say("Reply in round {round}: {reply}", round=issue.replied, reply=in_line(issue.reply))
+    if issue.why:
+        yield "  - " + say("The skeptic: {why}", why=in_line(issue.why))

@@ -5,7 +5,8 @@ The skeptic's issues are numbered and followed by code (see `issues`), which alo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field, model_validator
@@ -14,14 +15,35 @@ from moot.core.charts import ChartData, scores_by_round
 from moot.core.debate import Seat, Settings, Turn
 from moot.core.format import Format
 from moot.core.script import Debate, Script
-from moot.formats.critique.answers import Critique
-from moot.formats.critique.final_answer import REASONS, FinalAnswer, UsedTemplate, described, final_answer, templates_of
-from moot.formats.critique.issues import TrackedIssue, critique_of, judged, open_issues, reason_to_end, replied, tracked
+from moot.formats.critique.answers import Critique, Proposal
+from moot.formats.critique.final_answer import (
+    REASONS,
+    FinalAnswer,
+    UsedTemplate,
+    described,
+    final_answer,
+    status_word,
+    templates_of,
+)
+from moot.formats.critique.issues import (
+    AnyCritique,
+    TrackedIssue,
+    critique_of,
+    judged,
+    open_issues,
+    reason_to_end,
+    replied,
+    tracked,
+)
 from moot.formats.critique.points import points
+from moot.formats.critique.version_1 import Critique as FirstCritique
+from moot.text.language import Language
 
 SPEAKING = ("proposer", "skeptic")
 FULL_INTENSITY = 4
 """From this round on the skeptic cannot be told to press harder."""
+ANSWER_SHARE = 2 / 3
+"""Of what the proposer may write; the rest is for replies."""
 
 
 class CritiqueSettings(Settings):
@@ -46,33 +68,75 @@ class CritiqueSettings(Settings):
 
 
 def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
-    s = debate.settings
     templates = yield from _retrieved(debate)
     issues: tuple[TrackedIssue, ...] = ()  # as `tracked` would find them, which reads all turns each time
+    with debate.until_closing():
+        for round in debate.rounds(SPEAKING, closing=["synthesizer", "skeptic"]):
+            proposal = yield from _proposal(debate, round, templates, open_issues(issues))
+            issues = yield from _criticised(debate, round, templates, replied(issues, proposal), proposal)
+    answer = yield from debate.ask("synthesizer", "answer", templates=templates, issues=open_issues(issues))
+    if any(turn.kind == "critique" for turn in debate.transcript):  # or there is nobody's judgement to give again
+        yield from debate.ask("skeptic", "review", answer=Critique, templates=templates, issues=open_issues(issues))
+    return final_answer(debate, answer, templates)
+
+
+def first_script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
+    """Version 1: replies in prose, and nobody reviews the answer."""
+    templates = yield from _retrieved(debate)
+    issues: tuple[TrackedIssue, ...] = ()
     with debate.until_closing():
         for round in debate.rounds(SPEAKING, closing=["synthesizer"]):
             asked = open_issues(issues)
             proposal = yield from debate.ask("proposer", "proposal", round, templates=templates, issues=asked)
-            issues = replied(issues, proposal.content, round)
-            turn = yield from debate.ask(
-                "skeptic",
-                "critique",
-                round,
-                answer=Critique,
-                templates=templates,
-                issues=open_issues(issues),
-                intensity=min(round, FULL_INTENSITY),
-                last=round == s.max_rounds,
-            )
-            critique = critique_of(turn)
-            issues = judged(issues, critique, proposal.content, round)
-            reason = reason_to_end(
-                critique, issues, round, min_rounds=s.min_rounds, early_stop_score=s.early_stop_score
-            )
-            if reason:
-                debate.end_rounds(reason)
+            known = replied(issues, proposal)
+            issues = yield from _criticised(debate, round, templates, known, proposal, FirstCritique)
     answer = yield from debate.ask("synthesizer", "answer", templates=templates, issues=open_issues(issues))
     return final_answer(debate, answer, templates)
+
+
+def _proposal(
+    debate: Debate[CritiqueSettings], round: int, templates: Sequence[UsedTemplate], issues: Sequence[TrackedIssue]
+) -> Script[Turn]:
+    """The answer, with as much room in each round: replies to issues have their own."""
+    alone = None if issues else int(debate.output_cap("proposer") * ANSWER_SHARE)
+    return debate.ask(
+        "proposer",
+        "proposal",
+        round,
+        answer=Proposal if issues else None,
+        max_tokens=alone,
+        templates=templates,
+        issues=issues,
+        share=ANSWER_SHARE,
+    )
+
+
+def _criticised(
+    debate: Debate[CritiqueSettings],
+    round: int,
+    templates: Sequence[UsedTemplate],
+    issues: tuple[TrackedIssue, ...],
+    proposal: Turn,
+    form: type[AnyCritique] = Critique,
+) -> Script[tuple[TrackedIssue, ...]]:
+    """The issues after the skeptic's critique, which may end the rounds."""
+    s = debate.settings
+    turn = yield from debate.ask(
+        "skeptic",
+        "critique",
+        round,
+        answer=form,
+        templates=templates,
+        issues=open_issues(issues),
+        intensity=min(round, FULL_INTENSITY),
+        last=round == s.max_rounds,
+    )
+    critique = critique_of(turn)
+    left = judged(issues, critique, proposal.content, round)
+    reason = reason_to_end(critique, left, round, min_rounds=s.min_rounds, early_stop_score=s.early_stop_score)
+    if reason:
+        debate.end_rounds(reason)
+    return left
 
 
 def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[UsedTemplate, ...]]:
@@ -85,10 +149,6 @@ def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[UsedTemplate, .
     return templates_of(turn)
 
 
-def _open(debate: Debate[CritiqueSettings]) -> tuple[TrackedIssue, ...]:
-    return open_issues(tracked(debate.transcript))
-
-
 # What readers are told below a turn
 
 
@@ -96,69 +156,86 @@ def notes(debate: Debate[CritiqueSettings], turn: Turn) -> tuple[str, ...]:
     match turn.kind:
         case "proposal":
             return tuple(_about_proposal(debate, turn))
-        case "critique":
+        case "critique" | "review":
             return tuple(_about_critique(debate, turn))
-        case "answer":
-            remaining = [f"stayed open: {described(issue)}" for issue in _open(debate)]
-            return tuple(remaining or ["no issue stayed open"])
         case _:
             return ()
 
 
+def first_notes(debate: Debate[CritiqueSettings], turn: Turn) -> tuple[str, ...]:
+    """In version 1 the answer was the last word."""
+    if turn.kind != "answer":
+        return notes(debate, turn)
+    say, remaining = debate.language, open_issues(tracked(debate.transcript))
+    return tuple(say("stayed open: {issue}", issue=described(issue, say)) for issue in remaining) or (
+        say("no issue stayed open"),
+    )
+
+
 def _about_proposal(debate: Debate[CritiqueSettings], turn: Turn) -> Iterator[str]:
-    after = open_issues(replied(tracked(debate.transcript), turn.content, turn.round or 0))
+    say = debate.language
+    after = open_issues(replied(tracked(debate.transcript), turn))
     told = [issue for issue in after if issue.replied == turn.round]
     silent = [issue for issue in after if issue.replied != turn.round]
-    if told:
-        yield f"replies to {_numbers(told)}"
+    if turn.data:
+        yield from (say("issue {number}: {reply}", number=each.number, reply=each.reply) for each in told)
+    elif told:
+        yield say("replies to {issues}", issues=_numbers(told, say))
     if silent:
-        yield f"does not reply to {_numbers(silent)}"
+        yield say("does not reply to {issues}", issues=_numbers(silent, say))
 
 
 def _about_critique(debate: Debate[CritiqueSettings], turn: Turn) -> Iterator[str]:
+    say = debate.language
     before, after = tracked(debate.transcript), tracked([*debate.transcript, turn])
-    yield _scored(debate.settings, turn)
+    yield _scored(debate, turn)
     for was, now in zip(before, after, strict=False):
-        if was.status != now.status:
-            yield f"issue {now.number} is {now.status}"
-        elif now.status == "open":
-            yield f"issue {now.number} is still open"
-    yield from (f"new {described(issue)}" for issue in after[len(before) :])
+        if was.status != now.status or now.status == "open":
+            why = f" ({now.why})" if now.why else ""
+            yield say("issue {number} is {status}", number=now.number, status=status_word(now, say)) + why
+    yield from (say("new {issue}", issue=described(issue, say)) for issue in after[len(before) :])
 
 
-def _scored(s: CritiqueSettings, turn: Turn) -> str:
-    critique = critique_of(turn)
+def _scored(debate: Debate[CritiqueSettings], turn: Turn) -> str:
+    say, s, critique = debate.language, debate.settings, critique_of(turn)
     if critique.score is None:
-        return "no score: this critique decides nothing"
+        return say("no score: this critique decides nothing")
+    score = f"{critique.score:g}"
     if not critique.ready:
-        return f"score {critique.score:g}/10, not ready"
-    if critique.score < s.early_stop_score:
-        return f"score {critique.score:g}/10; called ready, but that counts from {s.early_stop_score:g} on"
-    if (turn.round or 0) < s.min_rounds:
-        return f"score {critique.score:g}/10; called ready, but there are at least {s.min_rounds} rounds"
-    return f"score {critique.score:g}/10, ready"
+        return say("score {score}/10, not ready", score=score)
+    if turn.kind == "critique" and critique.score < s.early_stop_score:
+        least = f"{s.early_stop_score:g}"
+        return say("score {score}/10; called ready, but that counts from {least} on", score=score, least=least)
+    if turn.kind == "critique" and (turn.round or 0) < s.min_rounds:
+        rounds = s.min_rounds
+        return say("score {score}/10; called ready, but there are at least {rounds} rounds", score=score, rounds=rounds)
+    return say("score {score}/10, ready", score=score)
 
 
-def _numbers(issues: list[TrackedIssue]) -> str:
+def _numbers(issues: Sequence[TrackedIssue], say: Language) -> str:
     numbers = ", ".join(str(issue.number) for issue in issues)
-    return f"issue {numbers}" if len(issues) == 1 else f"issues {numbers}"
+    return say("issue {numbers}", numbers=numbers) if len(issues) == 1 else say("issues {numbers}", numbers=numbers)
 
 
 def charts(debate: Debate[CritiqueSettings], outcome: FinalAnswer) -> Iterator[ChartData]:
     yield from scores_by_round(debate.transcript, "critique", {"score": "Skeptic’s score"})
 
 
-CRITIQUE = Format(
-    name="critique",
-    version=1,
-    summary="A proposer answers, a skeptic attacks, and a synthesizer writes what survived.",
-    settings=CritiqueSettings,
-    seats=(
+def _seats(proposer: int) -> tuple[Seat, ...]:
+    return (
         Seat("library", "Library", "library", max_tokens=0, player="library"),
-        Seat("proposer", "Proposer", "proposer", max_tokens=1200, temperature=0.7, prefers="large"),
+        Seat("proposer", "Proposer", "proposer", max_tokens=proposer, temperature=0.7, prefers="large"),
         Seat("skeptic", "Skeptic", "skeptic", max_tokens=800, temperature=0.8, prefers="large_of_another_family"),
         Seat("synthesizer", "Synthesizer", "synthesizer", max_tokens=1500, temperature=0.5, prefers="large"),
-    ),
+    )
+
+
+_CRITIQUE = Format(
+    name="critique",
+    version=2,
+    summary="A proposer answers, a skeptic attacks, and a synthesizer writes what survived.",
+    settings=CritiqueSettings,
+    seats=_seats(proposer=1800),
     outcome=FinalAnswer,
     script=script,
     folder=Path(__file__).parent,
@@ -167,3 +244,12 @@ CRITIQUE = Format(
     charts=charts,
     reasons=REASONS,
 )
+_FIRST = replace(
+    _CRITIQUE,
+    version=1,
+    seats=_seats(proposer=1200),
+    script=first_script,
+    folder=_CRITIQUE.folder / "version_1",
+    notes=first_notes,
+)
+CRITIQUE = replace(_CRITIQUE, earlier=(_FIRST,))

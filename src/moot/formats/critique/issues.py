@@ -1,24 +1,31 @@
 """The skeptic's issues over a whole debate: numbered, followed and counted by code, from the turns alone.
 
-    open ──> answered     the proposer replied by number, and the next critique did not take the issue up again
+    open ──> answered     the skeptic said so, by number; whatever it does not mention stays open
     open ──> withdrawn    the skeptic said so, by number; it stays withdrawn
     answered ──> open     the skeptic upheld it, by number, or raised it again word for word
     answered ──> withdrawn
 
-A proposal changes no status, whatever it says: only the skeptic's form does.
+A proposal changes no status, whatever it says: only the skeptic's form does. The skeptic reads the final answer too;
+what it holds against that has the round 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from moot.core.debate import Turn
-from moot.formats.critique.answers import Critique, Raised, Severity, replies
+from moot.formats.critique.answers import Critique, Proposal, Raised, Severity
+from moot.formats.critique.version_1 import Critique as FirstCritique
+from moot.formats.critique.version_1 import replies
 from moot.trust.quotes import contains, words
 
 Status = Literal["open", "answered", "withdrawn"]
+AnyCritique: TypeAlias = Critique | FirstCritique
+CRITIQUES = ("critique", "review")
+"""What the skeptic writes: on a proposal, and on the final answer."""
+GRAVE = ("critical", "major")
 WEIGHTS: dict[Severity, float] = {"critical": 3.0, "major": 1.0, "minor": 0.25}
 """What an issue that stayed open takes off the automatic score."""
 
@@ -41,6 +48,8 @@ class TrackedIssue:
     reply: str = ""
     replied: int = 0
     """The round of the proposer's last reply; 0 when there was none."""
+    why: str = ""
+    """The skeptic's reason for what became of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +57,7 @@ class Reviewed:
     """One round in numbers, as it stood after its critique."""
 
     round: int
+    """0 for the review of the final answer."""
     score: float | None
     ready: bool
     raised: int
@@ -65,24 +75,32 @@ def _followed(turns: Iterable[Turn]) -> Iterator[tuple[Turn, tuple[TrackedIssue,
     issues: tuple[TrackedIssue, ...] = ()
     proposal = ""
     for turn in turns:
-        if turn.kind == "proposal":
+        if turn.kind in ("proposal", "answer"):
             proposal = turn.content
-            issues = replied(issues, proposal, turn.round or 0)
-        elif turn.kind == "critique":
+            issues = replied(issues, turn)
+        elif turn.kind in CRITIQUES:
             issues = judged(issues, critique_of(turn), proposal, turn.round or 0)
         yield turn, issues
 
 
-def replied(issues: Sequence[TrackedIssue], proposal: str, round: int) -> tuple[TrackedIssue, ...]:
-    """The issues with what a proposal replies to those that are open."""
-    found = replies(proposal)
+def replied(issues: Sequence[TrackedIssue], proposal: Turn) -> tuple[TrackedIssue, ...]:
+    """The issues with what a proposal replies to those that are open; the final answer mends, and replies to none."""
+    if proposal.kind == "answer":
+        return tuple(issues)
+    if proposal.data:
+        found = {each.issue: each.reply for each in Proposal.model_validate(proposal.data).replies}
+    else:
+        found = replies(proposal.content)
+    round = proposal.round or 0
     return tuple(
         replace(issue, reply=found[issue.number], replied=round) if _answers(found, issue) else issue
         for issue in issues
     )
 
 
-def judged(issues: Sequence[TrackedIssue], critique: Critique, proposal: str, round: int) -> tuple[TrackedIssue, ...]:
+def judged(
+    issues: Sequence[TrackedIssue], critique: AnyCritique, proposal: str, round: int
+) -> tuple[TrackedIssue, ...]:
     """The issues after a critique of this proposal, with the new ones at the end."""
     held = {_key(issue.text): issue.number for issue in issues if issue.status != "withdrawn"}
     again = {held[_key(raised.text)]: raised for raised in critique.issues if _key(raised.text) in held}
@@ -100,24 +118,27 @@ def open_issues(issues: Iterable[TrackedIssue]) -> tuple[TrackedIssue, ...]:
     return tuple(issue for issue in issues if issue.status == "open")
 
 
-def critique_of(turn: Turn) -> Critique:
-    return Critique.model_validate(turn.data)
+def critique_of(turn: Turn) -> AnyCritique:
+    form = Critique if "rulings" in (turn.data or {}) else FirstCritique
+    return form.model_validate(turn.data)
 
 
 def reviews(turns: Sequence[Turn]) -> tuple[Reviewed, ...]:
-    return tuple(_reviewed(turn, issues) for turn, issues in _followed(turns) if turn.kind == "critique")
+    return tuple(_reviewed(turn, issues) for turn, issues in _followed(turns) if turn.kind in CRITIQUES)
 
 
 def reason_to_end(
-    critique: Critique, issues: Iterable[TrackedIssue], round: int, *, min_rounds: int, early_stop_score: float
+    critique: AnyCritique, issues: Iterable[TrackedIssue], round: int, *, min_rounds: int, early_stop_score: float
 ) -> str | None:
     """Why the rounds should end after this critique, which left these issues, if they should."""
     if round < min_rounds or critique.score is None:
         return None
     if critique.ready and critique.score >= early_stop_score:
         return "ready"
-    critical = any(issue.severity == "critical" for issue in open_issues(issues))
-    return None if critical else "no_critical_issues"
+    open_now = {issue.severity for issue in open_issues(issues)}
+    if isinstance(critique, FirstCritique):
+        return None if "critical" in open_now else "no_critical_issues"
+    return "no_grave_issues" if critique.ready and not open_now & set(GRAVE) else None
 
 
 def auto_score(score: float | None, issues: Iterable[TrackedIssue]) -> float | None:
@@ -127,16 +148,16 @@ def auto_score(score: float | None, issues: Iterable[TrackedIssue]) -> float | N
     return round(max(0.0, score - sum(WEIGHTS[issue.severity] for issue in open_issues(issues))), 2)
 
 
-def _settled(issue: TrackedIssue, critique: Critique, again: Raised | None, round: int) -> TrackedIssue:
-    """An issue after a critique; one that is both upheld and withdrawn is upheld."""
+def _settled(issue: TrackedIssue, critique: AnyCritique, again: Raised | None, round: int) -> TrackedIssue:
+    """An issue after a critique."""
     if issue.status == "withdrawn":
         return issue
-    if again or issue.number in critique.upheld:
-        return replace(issue, status="open", upheld=round, severity=again.severity if again else issue.severity)
-    if issue.number in critique.withdrawn:
-        return replace(issue, status="withdrawn")
-    if issue.replied > issue.upheld and critique.score is not None:
-        return replace(issue, status="answered")
+    ruling = critique.ruling(issue.number, replied=issue.replied > issue.upheld)
+    if ruling and ruling.status != "upheld" and not again:
+        return replace(issue, status=ruling.status, why=ruling.why)
+    if again or ruling:
+        severity, why = again.severity if again else issue.severity, ruling.why if ruling else ""
+        return replace(issue, status="open", upheld=round or issue.upheld, severity=severity, why=why)
     return issue
 
 

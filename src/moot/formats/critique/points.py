@@ -8,30 +8,31 @@ from typing import Any
 from moot.core.debate import Turn
 from moot.core.points import Point, speech_key
 from moot.core.script import Debate
-from moot.formats.critique.issues import TrackedIssue, tracked
+from moot.formats.critique.issues import CRITIQUES, TrackedIssue, tracked
 
 
 def points(debate: Debate[Any]) -> Iterator[Point]:
     turns = debate.transcript
     proposals = {turn.round or 0: turn for turn in turns if turn.kind == "proposal"}
-    critiques = {turn.round or 0: turn for turn in turns if turn.kind == "critique"}
+    critiques = {turn.round or 0: turn for turn in turns if turn.kind in CRITIQUES}
     for turn in turns:
         if turn.kind == "answer":
             yield Point("answer", turn.content, (turn.position,), title="Answer", claim=True)
     yield from (Point.spoken(turn, supports=["answer"]) for turn in proposals.values())
     for issue in tracked(turns):
-        yield _raised(issue, proposals[issue.raised], critiques[issue.raised])
+        yield _raised(issue, proposals.get(issue.raised), critiques[issue.raised])
         if issue.reply:
             yield _reply(issue, proposals[issue.replied])
 
 
-def _raised(issue: TrackedIssue, proposal: Turn, critique: Turn) -> Point:
+def _raised(issue: TrackedIssue, proposal: Turn | None, critique: Turn) -> Point:
+    """An issue, held against a proposal or, from the last review, against the answer alone."""
     return Point(
         f"issue-{issue.number}",
         issue.text,
         (critique.position,),
         title=f"Issue {issue.number}",
-        attacks=(speech_key(proposal), *(["answer"] if issue.status == "open" else [])),
+        attacks=(*([speech_key(proposal)] if proposal else []), *(["answer"] if issue.status == "open" else [])),
         tags=(issue.severity, issue.status),
     )
 

@@ -1,0 +1,228 @@
+"""The critique, version 2: every issue has a ruling, replies are a form, and the skeptic reads the final answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from critics import ANSWER, PROPOSAL, Critics, asked, critique, fine, issue, outcome_of, staged
+from pydantic import JsonValue
+
+from moot.core.events import TurnFinished
+from moot.formats.critique.format import CRITIQUE
+from moot.llm.client import Request
+from stage import Stage
+from strong_debates import replayed, words
+
+ONE = {"min_rounds": 1, "max_rounds": 1}
+TWO = {"min_rounds": 1, "max_rounds": 2}
+
+
+def ruled(status: str, *numbers: int, why: str = "Now it is shown.") -> dict[str, JsonValue]:
+    return {"rulings": [{"issue": number, "status": status, "why": why} for number in numbers]}
+
+
+def improved(replies: Sequence[dict[str, JsonValue]] = ()) -> str:
+    return json.dumps({"replies": list(replies), "answer": "p is even, hence q too."})
+
+
+def critics(*critiques: str, proposals: Sequence[str] = (), answer: str = ANSWER) -> Any:
+    """A critique for each round, the last for the final answer; and what the proposer says from round 2 on."""
+
+    def reply(request: Request) -> str:
+        now = request.messages[-1].content
+        round = int(found[1]) if (found := re.search(r"This is round (\d+)", now)) else 0
+        if request.schema and request.schema.name == "critique":
+            return critiques[round - 1]
+        if request.schema:
+            return proposals[round - 2] if proposals else improved()
+        return answer if "You are the Synthesizer." in now else PROPOSAL
+
+    return reply
+
+
+def played(*critiques: str, settings: Any = ONE, **more: Any) -> Stage:
+    return staged(critics(*critiques, **more), settings, format=CRITIQUE)
+
+
+async def statuses(stage: Stage) -> list[str]:
+    return [issue.status for issue in (await outcome_of(stage)).issues]
+
+
+# Rulings
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({}, "open"),
+        ({"rulings": []}, "open"),
+        (ruled("answered", 1), "answered"),
+        (ruled("withdrawn", 1), "withdrawn"),
+        (ruled("upheld", 1), "open"),
+        (ruled("answered", 2), "open"),
+        ({"rulings": [*ruled("answered", 1)["rulings"], *ruled("upheld", 1)["rulings"]]}, "open"),  # type: ignore[misc]
+        ({"rulings": {"issue": "Issue 1", "status": "Answered."}}, "answered"),
+        ({"rulings": ["1 is answered", 7, None]}, "open"),
+    ],
+)
+async def test_an_issue_that_is_not_ruled_on_stays_open_whatever_was_replied(said: Any, status: str) -> None:
+    noted = improved([{"issue": 1, "reply": "Noted."}])
+    stage = played(critique(), fine(6, ready=False, **said), fine(6, ready=False), settings=TWO, proposals=[noted])
+    assert await statuses(stage) == [status]
+
+
+async def test_a_critique_without_a_score_rules_on_nothing() -> None:
+    stage = played(critique(), fine(None, **ruled("answered", 1)), fine(6, ready=False), settings=TWO)
+    assert await statuses(stage) == ["open"]
+
+
+@pytest.mark.parametrize(
+    ("severity", "ready", "ends"), [("major", True, False), ("minor", True, True), ("minor", False, False)]
+)
+async def test_rounds_end_early_only_without_a_grave_issue_and_not_against_the_skeptic_s_word(
+    severity: str, ready: bool, ends: bool
+) -> None:
+    stage = played(critique(issue(severity=severity), score=6, ready=ready), *[fine(6, ready=False)] * 2, settings=TWO)
+    outcome = await outcome_of(stage)
+    assert outcome.ended == ("no_grave_issues" if ends else "max_rounds")
+    assert len([each for each in outcome.rounds if each.round]) == (1 if ends else 2)
+
+
+# Replies
+
+
+async def test_replies_stand_in_a_field_of_their_own_in_any_language() -> None:
+    reply = improved([{"issue": 1, "reply": "Weil q² = 2r² ist."}])
+    stage = played(critique(), fine(), fine(), settings=TWO, proposals=[reply])
+    (tracked,) = (await outcome_of(stage)).issues
+    assert (tracked.reply, tracked.replied) == ("Weil q² = 2r² ist.", 2)
+    notes = {event.kind: event.notes for event in stage.events if isinstance(event, TurnFinished)}
+    assert notes["proposal"] == ("issue 1: Weil q² = 2r² ist.",)
+    second = asked(stage, "Skeptic")[1]
+    assert "Reply to issue 1: Weil q² = 2r² ist." in second
+
+
+async def test_a_defence_in_prose_is_the_answer_and_replies_to_nothing() -> None:
+    stage = played(critique(), fine(), fine(), settings=TWO, proposals=["Issue 1: it is even. So p is even."])
+    (tracked,) = (await outcome_of(stage)).issues
+    assert (tracked.reply, tracked.status) == ("", "open")
+
+
+async def test_the_answer_has_as_much_room_in_every_round_and_replies_have_their_own() -> None:
+    stage = played(critique(), fine(), fine(), settings=TWO)
+    await stage.run()
+    first, second = (
+        request for request in stage.model.requests if "You are the Proposer." in str(request.messages[-1])
+    )
+    assert (first.max_tokens, second.max_tokens) == (1200, 1800)
+    assert "in at most 540 words" in first.messages[-1].content
+    assert "in at most 540 words" in second.messages[-1].content
+
+
+# The final answer
+
+
+async def test_the_skeptic_reviews_the_final_answer_and_what_it_mends_is_not_open() -> None:
+    stage = played(critique(issue(), issue("What is p?", "major")), fine(8, **ruled("answered", 1, why="It says why.")))
+    outcome = await outcome_of(stage)
+    assert [(each.number, each.status, each.why) for each in outcome.issues] == [
+        (1, "answered", "It says why."),
+        (2, "open", ""),
+    ]
+    assert (outcome.open_issues, outcome.quality_score, outcome.auto_score) == ([2], 8, 7)
+    assert (await stage.order())[-2:] == [("synthesizer", "answer", None), ("skeptic", "review", None)]
+    assert [row[0] for row in outcome.table()] == ["round", "1", "final answer"]
+
+
+async def test_what_only_the_final_answer_gets_wrong_stands_beside_it() -> None:
+    wrong = issue("Nothing was said of even twice.", "major", "even twice")
+    stage = played(fine(), critique(wrong, score=4))
+    outcome = await outcome_of(stage)
+    (found,) = outcome.issues
+    assert (found.raised, found.quoted, found.status) == (0, True, "open")
+    document = outcome.document(await stage.record(), await stage.turns())
+    assert "- On this answer, issue 1 (major): Nothing was said of even twice. “even twice”" in document
+
+
+async def test_a_review_that_cannot_be_read_changes_nothing_and_the_reader_is_told() -> None:
+    stage = played(critique(score=7), "Lovely.", "Lovely!")
+    outcome = await outcome_of(stage)
+    assert (outcome.open_issues, outcome.quality_score) == ([1], 7)
+    assert "the skeptic's review of the final answer could not be read: nobody has checked it" in outcome.caveats
+
+
+async def test_where_nobody_criticised_there_is_no_review() -> None:
+    stage = staged(Critics(), {**ONE, "max_total_output_tokens": 1}, format=CRITIQUE)
+    await stage.open()
+    await stage.store.ask_to_conclude(stage.new.id)
+    outcome = await outcome_of(stage)
+    assert (outcome.rounds, outcome.ended) == ([], "concluded")
+
+
+async def test_a_crash_before_or_after_any_turn_leads_to_the_same_transcript() -> None:
+    script = (critique(), fine(6, ready=False, **ruled("upheld", 1)), fine(8, **ruled("answered", 1)))
+    whole = played(*script, settings=TWO)
+    await whole.run()
+    expected = await whole.turns()
+    for number in range(1, len(whole.events)):
+        stage = played(*script, settings=TWO)
+        if await stage.die_at_event(number):
+            await stage.run()
+        assert [turn.kind for turn in await stage.turns()] == [turn.kind for turn in expected]
+
+
+# Languages
+
+
+async def test_a_critique_in_german_has_its_fixed_words_in_german() -> None:
+    stage = staged(
+        critics(critique(), fine(8, **ruled("answered", 1, why="Es steht da."))),
+        ONE,
+        topic="Ist die Wurzel aus 2 irrational, und warum?",
+        format=CRITIQUE,
+    )
+    outcome = await outcome_of(stage)
+    assert (
+        outcome.headline() == "Alle Runden wurden gebraucht nach 1 Runde: automatische Wertung 8/10, 0 offene Einwände"
+    )
+    document = outcome.document(await stage.record(), await stage.turns())
+    for heading in ("## Antwort", "## Was offen blieb\n\nNichts.", "## Was geklärt wurde", "## Bevor Sie sich"):
+        assert heading in document
+    assert "Der Skeptiker: Es steht da." in document
+
+
+# Debates of a strong model
+
+
+async def test_a_recording_of_version_1_plays_under_its_rules(tmp_path: Path) -> None:
+    topic = "Is it safe to run database migrations automatically when the server starts?"
+    rounds = {"max_rounds": 2, "min_rounds": 2}
+    outcome = await replayed("critique-migrations.cassette", "critique@1", topic, rounds, tmp_path)
+    assert (outcome["open_issues"], outcome["ended"], outcome["auto_score"]) == ([5], "ready", 7.75)
+
+
+async def test_critical_issues_that_were_merely_noted_stay_open_with_the_same_words() -> None:
+    """A lazy skeptic who never mentions its issues again, and a proposer who says "Noted"."""
+    said = words("test-critique-lazy-skeptic.cassette")
+    outcome = await outcome_of(staged(_in_turn(said), {"min_rounds": 1}, format=CRITIQUE))
+    critical = [each.number for each in outcome.issues if each.severity == "critical"]
+    assert critical
+    assert set(critical) <= set(outcome.open_issues)
+    assert outcome.ended not in ("ready", "no_grave_issues")
+
+
+def _in_turn(said: list[str]) -> Any:
+    """Forms to whoever is asked for a critique, prose to everybody else, in the order in which they were said."""
+    forms = [text for text in said if text.lstrip().startswith("{")]
+    prose = [text for text in said if not text.lstrip().startswith("{")]
+
+    def reply(request: Request) -> str:
+        left = forms if request.schema and request.schema.name == "critique" else prose
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return reply
