@@ -226,6 +226,8 @@ async def test_its_argument_map_is_its_own(site: Path, monkeypatch: pytest.Monke
     assert record.outcome == {
         "summary": "The verdict could not be read.",
         "caveats": ["the verdict could not be read"],
+        "lead": "",
+        "language": "en",
         "standing": "open",
         "questions": 2,
         "doubt": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from moot.llm.client import Request
 from stage import Stage
 from strong_debates import replayed, words
 
+SNAPSHOTS = Path(__file__).parent.parent / "snapshots" / "critique-2"
 ONE = {"min_rounds": 1, "max_rounds": 1}
 TWO = {"min_rounds": 1, "max_rounds": 2}
 
@@ -51,6 +53,22 @@ def played(*critiques: str, settings: Any = ONE, **more: Any) -> Stage:
 
 async def statuses(stage: Stage) -> list[str]:
     return [issue.status for issue in (await outcome_of(stage)).issues]
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), list(enumerate(["proposal", "critique", "defence", "ruling", "answer", "review"]))
+)
+async def test_the_requests_of_a_critique_are_those_of_the_snapshots(number: int, name: str) -> None:
+    reply = improved([{"issue": 1, "reply": "Since q² = 2r²."}])
+    stage = played(critique(), fine(6, ready=False), fine(), settings=TWO, proposals=[reply])
+    await stage.run()
+    messages = stage.model.requests[number].messages
+    text = "".join(f"──── {message.role} ────\n{message.content}\n" for message in messages)
+    file = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("REWRITE_SNAPSHOTS"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
 
 
 # Rulings
