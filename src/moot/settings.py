@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
@@ -111,6 +112,12 @@ class WorkflowSettings(BaseModel):
             raise ValueError(f"has a quote that is not closed; write it as for a shell: {_EXAMPLE}") from None
         if parts is not None and ("".join(parts[:1]) == "" or "\0" in "".join(parts)):
             raise ValueError(f"names no program; write one with its arguments: {_EXAMPLE}")
+        for before, word in pairwise(["-c", *(parts or ())]):
+            placeholders = re.findall(r"\{title\}|\{debate\}", word)
+            if placeholders and (word != placeholders[0] or before == "-c"):  # a shell would run what a topic says
+                raise ValueError(
+                    f"has {placeholders[0]} inside a word or after -c; write it as a word alone: {_EXAMPLE}"
+                )
         return command
 
     @model_validator(mode="after")

@@ -67,6 +67,20 @@ async def run(
             "command: Value error, names no program; write one with its arguments: "
             "gh issue create --title {title} --body-file -",
         ),
+        *(
+            (
+                {"command": command},
+                f"command: Value error, has {found} inside a word or after -c; write it as a word alone: "
+                "gh issue create --title {title} --body-file -",
+            )
+            for command, found in [
+                ("sh -c 'echo {title}'", "{title}"),
+                ("sh -c {title}", "{title}"),
+                ("sh -c 'echo {debate} {title}'", "{debate}"),
+                ("gh issue create --title={title}", "{title}"),
+                ("{title} x", "{title}"),
+            ]
+        ),
         (
             {"command": "gh 'issue"},
             "command: Value error, has a quote that is not closed; write it as for a shell: "
@@ -139,9 +153,14 @@ ECHO = "import sys, json; json.dump([sys.argv[2:], sys.stdin.read()], open(sys.a
 
 async def test_a_command_gets_the_body_on_standard_input_and_its_first_line_is_the_result(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    delivery = await run(tmp_path, ECHO, str(out), "--title", "{title}", "'for {debate}: {title} {body}'")
+    delivery = await run(tmp_path, ECHO, str(out), "--title", "{title}", "{debate}", "{body}")
     assert delivery == Delivery(True, 1, "https://x.example/12")
-    assert json.loads(out.read_text()) == [["--title", "Use REST", "for DEB-1: Use REST {body}"], ISSUE.body]
+    assert json.loads(out.read_text()) == [["--title", "Use REST", "DEB-1", "{body}"], ISSUE.body]
+
+
+async def test_a_command_finds_title_and_debate_in_its_environment_too(tmp_path: Path) -> None:
+    told = "import os; print(os.environ['MOOT_TITLE'], os.environ['MOOT_DEBATE'])"
+    assert await run(tmp_path, told) == Delivery(True, 1, "Use REST DEB-1")
 
 
 @pytest.mark.parametrize(

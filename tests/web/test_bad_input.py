@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -30,6 +31,7 @@ class Prober:
     """Sends what no browser would, and is told how the server answered."""
 
     def __init__(self, web: Any, finished: str, waiting: str) -> None:
+        self.web = web
         self._client = httpx.AsyncClient(
             transport=httpx.ASGITransport(web, raise_app_exceptions=False), base_url="http://localhost"
         )
@@ -52,6 +54,7 @@ async def prober() -> AsyncIterator[Prober]:
     assert ends == [Status.FINISHED, Status.WAITING]
     yield Prober(build_app(app, hub), finished, waiting)
     await queue.drain(0)
+    await app.close()
 
 
 def quoted(text: str) -> str:
@@ -162,3 +165,27 @@ async def test_headers_that_are_none_do_no_harm(prober: Prober) -> None:
     for kind in ("multipart/form-data", "multipart/form-data; boundary=", "text/plain", "application/json; charset=x"):
         await prober.ask("POST", "/new", {"content-type": kind}, b"--x\r\n\r\n")
         await prober.ask("POST", f"/debates/{prober.debates[0]}/rating", {"content-type": kind}, b"\0")
+
+
+@pytest.mark.parametrize("id", ["../login?x=", "..%2flogin", "DEB-1/../../new", "DEB-1?", "DEB-1#", "%2e%2e", "a" * 41])
+async def test_an_undo_that_leads_elsewhere_is_not_offered(prober: Prober, id: str) -> None:
+    page = (await prober.ask("GET", f"/?deleted={quoted(id)}")).text
+    assert "/restore" not in page
+    assert "/restore" in (await prober.ask("GET", "/?deleted=DEB-abcdefgh")).text
+
+
+async def test_every_route_survives_odd_ids_queries_and_headers(prober: Prober) -> None:
+    odd = ("\0", "\ud800", MANY, "DEB-none")
+    kinds = [{"last-event-id": b"\xff"}, {"accept": b"\xff;q=x"}, {"content-length": b"-1"}, {"range": b"bytes=9-1"}]
+    headers = itertools.cycle(kinds)
+    pages = [(route.path, sorted(route.methods or ())) for route in prober.web.routes if hasattr(route, "methods")]
+    described = [(path, [method.upper() for method in each]) for path, each in prober.web.openapi()["paths"].items()]
+    routes = [*pages, *described]
+    assert len(routes) > 30
+    for (path, methods), text in itertools.product(routes, odd):
+        target = re.sub(r"\{[^}]*\}", quoted(text), path)
+        for method, more in zip(methods, headers, strict=False):
+            kind = FORM if method == "POST" and not path.startswith(("/api/", "/v1/")) else JSON
+            body = f'{{"x": "{MANY[:50]}"}}'.encode() if kind is JSON else b"x=1&topic=%00&at=" + MANY.encode()
+            sent = body if method not in ("GET", "HEAD") else b""
+            await prober.ask(method, f"{target}?after={quoted(text)}&as={quoted(text)}", {**kind, **more}, sent)

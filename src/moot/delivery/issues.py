@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import logging
 import os
-import re
 import shlex
 import signal
 import sys
@@ -101,8 +100,9 @@ async def _attempt(
     if settings.file is not None:
         return await asyncio.to_thread(_write, issue, debate_id, settings.file)
     if settings.command is not None:
-        arguments = _arguments(settings.command, issue, debate_id)
-        return await _run(arguments, issue.body, environ, timeout or COMMAND_SECONDS)
+        values = _values(issue, debate_id)
+        told = {**environ, "MOOT_TITLE": values["{title}"], "MOOT_DEBATE": debate_id}
+        return await _run(_arguments(settings.command, values), issue.body, told, timeout or COMMAND_SECONDS)
     hook = Webhook(url=str(settings.webhook), secret_env=settings.secret_env)
     return await _post(issue, debate_id, hook, environ, timeout or SECONDS)
 
@@ -134,11 +134,14 @@ def _publish_named(folder: Path, name: str, content: bytes) -> Path:
 # A command
 
 
-def _arguments(command: str, issue: Issue, debate_id: str) -> list[str]:
+def _arguments(command: str, values: Mapping[str, str]) -> list[str]:
     """The command's words, each of which stays one whatever the title holds."""
+    return [values.get(word, word) for word in shlex.split(command)]
+
+
+def _values(issue: Issue, debate_id: str) -> dict[str, str]:
     # What begins with a dash would be an option where the title is a whole argument.
-    values = {"{title}": one_line(issue.title)[:MAX_TITLE].lstrip("- ") or "Decision", "{debate}": debate_id}
-    return [re.sub(r"\{title\}|\{debate\}", lambda found: values[found[0]], word) for word in shlex.split(command)]
+    return {"{title}": one_line(issue.title)[:MAX_TITLE].lstrip("- ") or "Decision", "{debate}": debate_id}
 
 
 async def _run(arguments: list[str], body: str, environ: Mapping[str, str], timeout: float) -> Attempt:

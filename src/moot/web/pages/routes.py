@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -108,7 +109,7 @@ class Pages:
             newer=_link(asked) if after else "",
             statuses=list(STATUS_TEXTS.items()),
             formats=list(self._app.formats),
-            deleted=request.query_params.get("deleted", ""),
+            deleted=_an_id(request.query_params.get("deleted", "")),
             example=self._example(),
             here="list",
             asked=asked,
@@ -315,3 +316,8 @@ def _to(path: str) -> Response:
 def _link(asked: Mapping[str, str], last_shown: Record | None = None) -> str:
     at = {"cursor": cursor(last_shown)} if last_shown else {}
     return f"/?{urlencode({name: value for name, value in {**asked, **at}.items() if value})}"
+
+
+def _an_id(text: str) -> str:
+    """Nothing when it could lead to another address than a debate's."""
+    return text if re.fullmatch(r"[A-Za-z0-9-]{1,40}", text) else ""
