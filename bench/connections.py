@@ -1,7 +1,7 @@
 """What strangers' connections cost the others: `python bench/connections.py [--connections 500] [--seconds 3]`.
 
 A real `moot serve` is asked for its health all the while that each kind of bad connection is open against it. Ends with
-1 when an answer took longer than 200 ms.
+1 when an answer took longer than 200 ms, unless it did with nobody there: then the machine is too busy to tell.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ async def measure(port: int, connections: int, seconds: float) -> bool:
         async with attack(port, kind, number):
             slowest = await slowest_answer(port, seconds)
         print(f"{kind.__name__:16} {number:5}  slowest answer {slowest * 1000:6.1f} ms")
-        fine = fine and slowest < LIMIT
+        fine = fine and slowest < max(LIMIT, quiet)
     return fine
 
 
