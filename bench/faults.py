@@ -276,7 +276,8 @@ async def troubled(url: str, folder: Path, trouble: Trouble, how: str, dose: Dos
 async def cut_off(url: str, folder: Path, dose: Dose) -> Row:
     async with place(url, folder, {"MOOT_DATABASE_URL": named(url), **dose.timing.environ}) as here:
         seen = await cut(here, url, dose.cut, dose.readers, WORD_SECONDS)
-        repeated = here.server.repeated()
+        same = here.server.repeated()  # debates of one scene ask the same, each once
+        repeated = same - (len(here.server.requests) - same) * (dose.readers // len(SCENES) - 1)
     right = seen.alive and not seen.hanging and seen.health <= {200, 503} and seen.slowest_health < HEALTH_SECONDS
     name = f"connections cut at random for {dose.cut:g} s, a reader for each debate"
     broken = "" if right else f"**{seen}**"
