@@ -19,8 +19,9 @@ from moot.core.debate import Turn
 from moot.core.fields import number, texts
 from moot.core.prompts import Message, data, shortened
 from moot.export import html
-from moot.formats.critique.answers import Critique, replies
+from moot.formats.critique.answers import Critique
 from moot.formats.critique.issues import tracked
+from moot.formats.critique.version_1 import replies
 from moot.formats.evaluation.answers import _level
 from moot.formats.panel.decision import first_sentence, linked
 from moot.formats.panel.perspectives import _file, by_keywords

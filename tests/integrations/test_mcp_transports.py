@@ -25,8 +25,8 @@ from moot.core.debate import Status
 from moot.errors import InvalidInput, StoreError
 from moot.integrations.mcp.serve import serve_http
 from moot.settings import AppSettings
-from moot.store.sqlite import open_sqlite
-from moot.testing import MemoryStore, ScriptedModel, scripted_app
+from moot.store.sqlite import Memory, open_sqlite
+from moot.testing import ScriptedModel, scripted_app
 from moot.web.guard import Access
 
 # Over HTTP
@@ -64,13 +64,14 @@ async def test_beyond_this_machine_it_wants_a_token() -> None:
         await serve_http(AppSettings(), "0.0.0.0", 0)
 
 
-class Away(MemoryStore):
-    async def list(self, **_: Any) -> Any:
+class Away(Memory):
+    async def write(self, operation: object) -> Any:
         raise StoreError("the database is away; try again later")
 
 
 async def test_health_says_when_the_database_is_away() -> None:
-    app = scripted_app(ScriptedModel(cast()), Away())
+    app = scripted_app(ScriptedModel(cast()))
+    app.store.database = Away()
     async with (
         serving(app) as live,
         aiohttp.ClientSession() as session,

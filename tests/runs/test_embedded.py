@@ -135,7 +135,7 @@ async def test_what_another_machine_runs_is_taken_over_when_its_lease_ends() -> 
         assert await lost_runs(app, debate_id) == [2]
 
 
-@pytest.mark.parametrize("owner", [DEAD, "process 1 on another machine"])
+@pytest.mark.parametrize("owner", [DEAD, "process 1 on another machine"], ids=["dead", "elsewhere"])
 async def test_what_dies_while_the_queue_works_is_taken_over(owner: str) -> None:
     store = MemoryStore()
     app = duel_app(store)
