@@ -23,15 +23,16 @@ from moot.core.prompts import Prompts
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import ModelError, Refused, WrongStatus
-from moot.formats.duel.format import DUEL, neutral_names
+from moot.formats.duel.format import DUEL
 from moot.llm.client import Completion, Connection, Request
 from moot.players.human import HumanPlayer
 from moot.players.model import ModelPlayer
 from moot.testing import MemoryStore, ScriptedModel
+from moot.trust.neutral_names import neutral_names
 
 ID = "DEB-stage234"
 TOPIC = "Cats are better than dogs"
-A, B = neutral_names(TOPIC).values()
+A, B = neutral_names(TOPIC)
 
 
 class Killed(BaseException):

@@ -11,9 +11,10 @@ import pytest
 
 from moot.core.debate import Status, Usage
 from moot.errors import BadReply
-from moot.formats.duel.format import DUEL, NAMES, SIDES, Ballot, Verdict, neutral_names
+from moot.formats.duel.format import DUEL, SIDES, Ballot, Verdict
 from moot.llm.client import Completion, Request
 from moot.trust.caveats import model_family
+from moot.trust.neutral_names import NAMES, neutral_names
 from stage import TOPIC, A, B, Stage, ballot, judged, sensible
 from strong_debates import replayed
 
@@ -114,6 +115,12 @@ async def test_the_judge_s_turn_carries_the_verdict_and_reads_as_a_summary() -> 
     )
 
 
+async def test_what_tipped_the_balance_is_told_with_the_titles_of_the_sides() -> None:
+    reply = json.dumps({**json.loads(ballot()), "lead": f"{A} had figures, {B} had none."})
+    stage = Stage(judged(reply), settings=ONE)
+    assert (await outcome_of(stage)).lead == "Debater A had figures, Debater B had none."
+
+
 @pytest.mark.parametrize(
     ("a", "b", "winner"),
     [(7, 4, "a"), (4, 7, "b"), (6, 6, "undecided"), (6.5, 6, "undecided"), (7, 6, "a"), (0, 10, "b")],
@@ -201,14 +208,13 @@ def test_a_ballot_under_the_plain_field_names_is_read_too() -> None:
 def test_neutral_names_are_two_and_the_same_for_the_same_topic() -> None:
     names = neutral_names(TOPIC)
     assert names == neutral_names(TOPIC)
-    assert list(names) == list(SIDES)
-    assert len(set(names.values())) == 2
+    assert len(set(names)) == 2
 
 
 def test_no_side_is_called_by_a_word_of_the_topic() -> None:
     for first in NAMES:
         for second in NAMES:
-            names = neutral_names(f"Is {first.lower()} better than {second.upper()}?").values()
+            names = neutral_names(f"Is {first.lower()} better than {second.upper()}?")
             assert {first, second}.isdisjoint(names)
     assert len(neutral_names(" ".join(NAMES))) == 2
 
@@ -387,7 +393,7 @@ async def test_the_winner_s_score_comes_first(a: float, b: float, said: str) -> 
 
 async def test_a_duel_in_german_has_its_fixed_words_in_german() -> None:
     topic = "Sind Katzen besser als Hunde?"
-    first, second = (f"score_{name.lower()}" for name in neutral_names(topic).values())
+    first, second = (f"score_{name.lower()}" for name in neutral_names(topic))
     reply = json.dumps({"summary": "Gut.", first: 4, second: 7})
     outcome = await outcome_of(Stage(judged(reply), topic=topic, settings=ONE))
     assert outcome.headline() == "Debater B (con) gewinnt, 7 : 4"

@@ -132,6 +132,17 @@ def rename(text: str, titles: Mapping[str, str]) -> str:
     return text
 
 
+def renamed(value: JsonValue, titles: Mapping[str, str]) -> JsonValue:
+    """Data with the seats' titles for neutral names wherever it says something."""
+    if isinstance(value, str):
+        return rename(value, titles)
+    if isinstance(value, list):
+        return [renamed(part, titles) for part in value]
+    if isinstance(value, dict):
+        return {key: renamed(part, titles) for key, part in value.items()}
+    return value
+
+
 def _in_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 

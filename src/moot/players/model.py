@@ -28,7 +28,7 @@ from moot.errors import (
 )
 from moot.llm.client import Client, Completion, Connection, Request, Schema
 from moot.llm.pace import MAX_PAUSE
-from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename
+from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename, renamed
 from moot.text.chat_tokens import without_chat_tokens
 
 RETRIES = 5
@@ -121,17 +121,17 @@ class ModelPlayer:
         stream = AnswerStream(answer.shown, titles, voice.say)
         first = await self._call(client, request, voice, stream.restart)
         try:
-            return _answered(_parsed(first, answer), stream, name, [first])
+            return _answered(_parsed(first, answer), stream, titles, name, [first])
         except Unreadable as fault:
             await voice.start_over(BadReply(f"{name}: {fault}", partial=first.text))
             request = _repair(request, first.text, str(fault))
         second = await self._call(client, request, voice, stream.restart)
         try:
-            return _answered(_parsed(second, answer), stream, name, [first, second], "repaired")
+            return _answered(_parsed(second, answer), stream, titles, name, [first, second], "repaired")
         except Unreadable as fault:
             await voice.start_over(BadReply(f"{name}: {fault}", partial=second.text))
             stream.restart()
-            return _answered(answer.fallback(), stream, name, [first, second], "fallback")
+            return _answered(answer.fallback(), stream, titles, name, [first, second], "fallback")
 
 
 def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
@@ -185,10 +185,16 @@ def _repair(request: Request, text: str, fault: str) -> Request:
 
 
 def _answered(
-    answer: Answer, stream: AnswerStream, model: str, completions: Sequence[Completion], *marks: str
+    answer: Answer,
+    stream: AnswerStream,
+    titles: Mapping[str, str],
+    model: str,
+    completions: Sequence[Completion],
+    *marks: str,
 ) -> PlayerReply:
     content = stream.finish(getattr(answer, answer.shown))
-    data = {**answer.model_dump(mode="json"), answer.shown: content}
+    said = {key: renamed(value, titles) for key, value in answer.model_dump(mode="json").items()}
+    data = {**said, answer.shown: content}
     return _reply(content, data, model, completions, *marks)
 
 

@@ -6,11 +6,9 @@ little of it is paid for twice. The winner follows from the scores.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from itertools import permutations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -23,6 +21,7 @@ from moot.core.format import Format
 from moot.core.points import Point, speech_key
 from moot.core.script import Debate, Script
 from moot.trust.caveats import about_models, about_turns
+from moot.trust.neutral_names import neutral_names
 
 Stance = Literal["pro", "con"]
 Winner = Literal["a", "b", "undecided"]
@@ -33,7 +32,6 @@ Score = Annotated[
 
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B"}
 SIDES = tuple(TITLES)
-NAMES = ("Cedar", "Flint", "Maple", "Slate", "Teal")
 CLEAR_MARGIN = 1.0
 """Scores closer than this decide nothing."""
 CONCEDED = "CONCEDED"
@@ -120,7 +118,7 @@ class Verdict(Outcome):
 
 def script(debate: Debate[DuelSettings], form: type[Scores] = Ballot) -> Script[Verdict]:
     s = debate.settings
-    names = neutral_names(debate.topic)
+    names = dict(zip(SIDES, neutral_names(debate.topic), strict=True))
     ballot = ballot_for(form, *names.values())
     stale = 0
     judged: Turn | None = None
@@ -186,13 +184,6 @@ def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
         caveats=list(_caveats(debate, judged)),
         language=debate.language.code,
     )
-
-
-def neutral_names(topic: str) -> Mapping[str, str]:
-    """Two names that say nothing about side, order or worth, and that the topic does not use."""
-    free = [name for name in NAMES if name.lower() not in topic.lower()]
-    pairs = list(permutations(free if len(free) >= len(SIDES) else NAMES, len(SIDES)))
-    return dict(zip(SIDES, pairs[zlib.crc32(topic.encode()) % len(pairs)], strict=True))
 
 
 @cache
