@@ -1,5 +1,5 @@
 """Debates of a strong model, sincere and dishonest: played again as they were recorded, or in the same words by the
-rules of today. The files are in tests/strong, recorded under version 1 of the formats."""
+rules of today. The files are in tests/strong: recordings of version 1, and the words of later debates."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ def calls(name: str) -> Iterator[dict[str, Any]]:
 def words(name: str) -> list[str]:
     """What the model said, call by call."""
     return [call["completion"]["text"] or "".join(text for _, text in call["chunks"]) for call in calls(name)]
+
+
+def spoken(name: str) -> tuple[str, list[str]]:
+    """The topic of a debate that is kept as its words alone, and what was said, call by call."""
+    kept = orjson.loads((FOLDER / name).read_bytes())
+    return kept["topic"], kept["replies"]
 
 
 async def replayed(name: str, format: str, topic: str, settings: Mapping[str, JsonValue], folder: Path) -> JsonObject:

@@ -17,7 +17,7 @@ from moot.core.events import TurnFinished
 from moot.formats.critique.format import CRITIQUE
 from moot.llm.client import Request
 from stage import Stage
-from strong_debates import replayed, words
+from strong_debates import replayed, spoken, words
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots" / "critique-2"
 ONE = {"min_rounds": 1, "max_rounds": 1}
@@ -244,3 +244,20 @@ def _in_turn(said: list[str]) -> Any:
         return left.pop(0) if len(left) > 1 else left[0]
 
     return reply
+
+
+async def test_a_critique_in_german_is_followed_from_its_first_issue_to_the_final_answer() -> None:
+    topic, said = spoken("critique-german.json")
+    stage = staged(said, {"max_rounds": 2, "min_rounds": 2}, topic=topic, format=CRITIQUE)
+    outcome = await outcome_of(stage)
+    assert [(each.number, each.status, each.raised) for each in outcome.issues] == [
+        (1, "answered", 1),
+        (2, "answered", 1),
+        (3, "answered", 1),
+        (4, "answered", 2),
+    ]
+    assert all(each.quoted for each in outcome.issues)
+    assert all(each.reply.startswith("Zugestanden") for each in outcome.issues[:3])
+    assert outcome.headline() == (
+        "Der Skeptiker fand die Antwort reif nach 2 Runden: automatische Wertung 8/10, 0 offene Einwände"
+    )

@@ -16,7 +16,7 @@ from moot.llm.client import Completion, Request
 from moot.trust.caveats import model_family
 from moot.trust.neutral_names import NAMES, neutral_names
 from stage import TOPIC, A, B, Stage, ballot, judged, sensible
-from strong_debates import replayed
+from strong_debates import replayed, spoken
 
 ONE = {"max_rounds": 1}
 STALE = ballot(no_new_substantive_arguments=True)
@@ -407,3 +407,12 @@ async def test_a_recording_of_version_1_plays_under_its_rules(tmp_path: Path) ->
     topic = "A team of six should write its next backend in Rust instead of Python"
     outcome = await replayed("duel-rust.cassette", "duel@1", topic, {"max_rounds": 2}, tmp_path)
     assert (outcome["winner"], outcome["score_a"], outcome["score_b"]) == ("b", 6, 7)
+
+
+async def test_a_duel_in_arabic_is_debated_and_judged_in_arabic() -> None:
+    topic, said = spoken("duel-arabic.json")
+    stage = Stage(said, topic=topic, settings={"max_rounds": 2})
+    outcome = await outcome_of(stage)
+    assert (outcome.headline(), outcome.conceded) == ("Debater B (con) wins, 7 : 6", None)
+    assert outcome.lead.startswith("رجحت كفة Debater B لأن Debater A سلّم")
+    assert all("the language in which" in request.messages[0].content for request in stage.model.requests)

@@ -31,6 +31,7 @@ def transcript(reading: Reading) -> str:
 def outcome_blocks(outcome: Outcome) -> Iterator[str]:
     """An outcome as markdown for whoever wants no document of the format's own."""
     yield f"**{in_line(outcome.headline())}**"
+    yield in_line(outcome.lead)
     if table := outcome.table():
         yield table_of(table)
     yield contained(outcome.summary, MAX_HEADING)

@@ -42,6 +42,8 @@ def introduction(reading: Reading) -> Text:
 def outcome_view(outcome: Outcome, reason: str) -> RenderableType:
     """The decision, its numbers and what weakens it; the reasons are the last turn, just above."""
     parts: list[RenderableType] = [Text(printable(outcome.headline()), style="bold"), Text()]
+    if outcome.lead:
+        parts += [Text(printable(outcome.lead)), Text()]
     if cells := outcome.table():
         table = Table(*map(str, cells[0]), box=None, padding=(0, 3, 0, 0), header_style="dim")
         for row in cells[1:]:
@@ -56,7 +58,8 @@ def outcome_text(outcome: Outcome, reason: str) -> str:
     """The same for a pipe."""
     caveats = [f"! {caveat}" for caveat in outcome.caveats]
     table = [*aligned(outcome.table()), ""] if outcome.table() else []
-    return printable("\n".join([outcome.headline(), "", *table, *caveats, f"Ended because {reason}."]))
+    lead = [outcome.lead, ""] if outcome.lead else []
+    return printable("\n".join([outcome.headline(), "", *lead, *table, *caveats, f"Ended because {reason}."]))
 
 
 def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:

@@ -180,7 +180,7 @@ def in_short(reading: Reading) -> str | None:
     outcome = reading.outcome
     if outcome is None or isinstance(outcome, UnreadableOutcome):
         return None
-    return f"{outcome.headline()}\n{outcome.summary}"
+    return "\n".join(filter(None, (outcome.headline(), outcome.lead, outcome.summary)))
 
 
 def _listed(actions: Sequence[Action]) -> str:
