@@ -71,6 +71,11 @@ TEXTS: Mapping[str, Text] = {
     "nested lists": numbered(lambda at: " " * (at % 60) + "- a\n"),
     "tags": repeated("<a <!-- <turn </ & "),
     "cited quotes": numbered(lambda at: f'"most of the people {at} asked would" [S1] '),
+    "quotes without a tag": numbered(
+        lambda at: f"S1 says 'most of the people {at} asked' > \"would they rather {at} go\" "
+    ),
+    "block quotes": numbered(lambda at: f"> most of the people {at} asked\n> — S1\n\n"),
+    "apostrophes": repeated("'a 'b's ‘c’d "),
     "straight quotes": repeated('" '),
     "quote marks": repeated("„“”»« [S1]"),
     "ellipses": repeated("would rather … wait than "),
@@ -142,6 +147,9 @@ FUNCTIONS: Mapping[str, Work] = {
     "quotes.words": quotes.words,
     "quotes.check_all": lambda text: quotes.check_all(text, [quotes.Source(name="a", text=SOURCE)]),
     "quotes.check_all, both": lambda text: quotes.check_all(text, [quotes.Source(name="a", text=f"a{text}")]),
+    "quotes.check_all, without tags": lambda text: quotes.check_all(
+        text, [quotes.Source(name="a", text=SOURCE), quotes.Source(name="b", text=SOURCE[::-1])], [SOURCE, text[:99]]
+    ),
     "novelty.repetition": lambda text: novelty.repetition(text, text[len(text) // 3 :]),
     "novelty.repetition, of another": lambda text: novelty.repetition(text, text.replace("w", "u")),
     "novelty.SpokenBefore": _spoken_before,

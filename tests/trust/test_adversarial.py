@@ -43,7 +43,7 @@ def test_of_many_quotes_that_are_not_found_only_the_first_are_looked_for_nearby(
 
 
 def test_a_quote_in_very_many_parts_is_found_word_for_word_or_not_at_all() -> None:
-    text = "one two three four five six seven eight nine ten eleven twelve " * 10
-    parts = ["one two three", "seven eight nine"] * 8
+    text = "one is two or three, and four is five, seven is eight or nine, and ten is more: " * 10
+    parts = ["one is two or three", "seven is eight or nine"] * 8
     assert check(" … ".join(parts), text).verdict == "verified"
-    assert check(" … ".join([*parts, "seven eight mine"]), text).verdict == "missing"
+    assert check(" … ".join([*parts, "seven is eight or mine"]), text).verdict == "missing"

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from moot.trust.quotes import Checked, Citation, Match, Source, check, check_all, cited, contains, tags, words
+from moot.trust.citations import Citation
+from moot.trust.quotes import Checked, Match, Source, check, check_all, cited, contains, tags, words
+from quote_cases import HAND, Score, checked, scores
 
 SOURCE = """\
 # Report
@@ -46,9 +48,14 @@ WORDS = [f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
         ('"a 5" disk and more" [S1]', 'a 5" disk and more'),
         ('" one two three " [S1]', "one two three"),
         ('"as Figure (S2) shows it" [S1]', "as Figure (S2) shows it"),
+        ("'it isn't one of these' [S1]", "it isn't one of these"),
+        ('"one two three", as said in [S1].', "one two three"),
+        ('[S1]: "one two three"', "one two three"),
+        ('As (S1) says: "one two three"', "one two three"),
+        ("> one two three\n> four\n\n[S1]", "one two three four"),
     ],
 )
-def test_words_between_quotation_marks_before_a_tag_are_cited(text: str, quote: str) -> None:
+def test_words_between_quotation_marks_with_a_tag_behind_or_before_them_are_cited(text: str, quote: str) -> None:
     assert tuple(cited(text)) == (Citation(quote, "S1"),)
 
 
@@ -62,7 +69,6 @@ def test_words_between_quotation_marks_before_a_tag_are_cited(text: str, quote: 
         'one two three" [S1]',
         '"two words" [S1]',
         '"one two three"',
-        '"one two three" S1',
         '"one two three" [S0]',
         '"one two three" [T1]',
         '"one two three" as is said there [S1]',
@@ -91,6 +97,27 @@ def test_a_huge_text_takes_no_longer_than_its_length_explains(piece: str) -> Non
     tuple(cited(text))
     contains("a b c", text)
     assert time.perf_counter() - before < 2
+
+
+def test_a_tag_without_brackets_is_one_if_there_is_such_a_source() -> None:
+    text = 'S1 says "one two three", "four five six", says S2, and in S3: "seven eight nine".'
+    assert tuple(cited(text)) == ()
+    assert tuple(cited(text, {"S1", "S2"})) == (Citation("one two three", "S1"), Citation("four five six", "S2"))
+
+
+def test_a_quote_of_five_words_needs_no_tag_and_is_looked_for_in_every_source() -> None:
+    sources = [Source(name="a", text="One two three four five."), Source(name="b", text="Six seven eight nine ten.")]
+    text = (
+        'It says "six seven eight nine ten", and "one two three fore five", "so much for all that", "we said all this".'
+    )
+    assert check_all(text, sources) == ()
+    assert check_all(text, sources, said=["So much for all that! And that."]) == (
+        Checked("six seven eight nine ten", "S2", "verified"),
+        Checked("one two three fore five", "S1", "near", "One two three four five."),
+    )
+    assert check_all('"who would ever say such things"', sources, said=[]) == (
+        Checked("who would ever say such things", "", "missing"),
+    )
 
 
 # Whether it stands there
@@ -124,7 +151,7 @@ def test_a_quote_may_differ_in_case_punctuation_and_white_space(quote: str) -> N
         ("costs 1020 % of", "costs 10–20 % of"),
         ("of 102 hits", "of 10² hits"),
         ("p > 0.05", "(p < 0.05),"),
-        ("at 5 °C. Quoted line one", "-5 °C.\n> Quoted line one"),
+        ("at 5 °C. Quoted line one", "at -5 °C.\n> Quoted line one"),
         ("The system is … safe to use", "The system is not safe to use."),
         ("the team moved everything … The system is not safe", "the team moved everything … The system is not safe"),
         (
@@ -156,6 +183,44 @@ def test_what_comes_near_is_shown_as_the_source_has_it_and_never_verified(quote:
 def test_what_is_like_nothing_in_the_source_is_missing(quote: str) -> None:
     assert check(quote, SOURCE) == Match("missing", None)
     assert not contains(quote, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("costs 1850 euros", "It costs 1,850 euros."),
+        ("costs 1.850 euros", "It costs 1,850 euros."),
+        ("kostet 1850 Euro", "Das ist so: Es kostet 1.850 Euro, und das ist nicht viel."),
+        ("dauert 3,125 Monate", "Das ist so: Es dauert 3,125 Monate, und das ist nicht viel."),
+        ("2 x 1.5 GB", "That is (2 × 1.5 GB)."),
+        ("ten times [as] fast", "It is ten times fast."),
+        ("[It] is ten times fast", "This is ten times fast."),
+        ("cells 120 164 in a row", "cells | 120 | 164 | in a row"),
+    ],
+)
+def test_typography_makes_no_quote_false(quote: str, text: str) -> None:
+    assert contains(quote, text)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        ("takes 3125 ms", "It takes 3.125 ms, and this is not what we want."),
+        ("dauert 3125 Monate", "Das ist so: Es dauert 3,125 Monate, und das ist nicht viel."),
+        ("is [not] ten times fast", "It is ten times fast."),
+        ("is [10] times fast", "It is times fast."),
+    ],
+)
+def test_another_number_or_an_added_not_does(quote: str, text: str) -> None:
+    assert not contains(quote, text)
+
+
+def test_whether_an_ellipsis_hides_a_negation_is_told_in_languages_moot_has_a_file_for() -> None:
+    german = "Das Becken ist heute nicht sicher für alle Badegäste, sagen die Leute."
+    assert check("Das Becken ist heute … sicher für alle", german).verdict == "near"
+    assert check("Das Becken ist … nicht sicher für alle", german).verdict == "verified"
+    french = "Le bassin est loin de jamais être sans danger pour tous"
+    assert check("le bassin est … sans danger pour tous", french) == Match("unclear", french)
 
 
 def test_half_a_word_is_no_match() -> None:
@@ -194,7 +259,7 @@ def test_a_quote_with_one_word_changed_inserted_or_deleted_is_never_verified(
 def test_any_text_can_be_checked_against_any_other(quote: str, text: str) -> None:
     found = check(quote, text)
     assert (found.verdict == "verified") == contains(quote, text)
-    assert (found.passage is not None) == (found.verdict == "near")
+    assert (found.passage is not None) == (found.verdict in ("near", "unclear"))
 
 
 @given(st.text())
@@ -206,6 +271,16 @@ def test_a_text_without_an_ellipsis_stands_in_itself_if_it_has_words(text: str) 
 # All at once
 
 
+def test_false_quotes_are_found_in_every_form_and_true_ones_left_alone() -> None:
+    """The table is printed by bench/quotes.py."""
+    for case in HAND:
+        verdicts = [quote.verdict for quote in checked(case)]
+        assert any(quote.false for quote in checked(case)) == case.false, (case, verdicts)
+        assert not case.verdict or case.verdict in verdicts, (case, verdicts)
+    debates = sum((score for name, score in scores() if "-" in name), Score())
+    assert (debates.found, debates.missed, debates.wrongly) == (8, 1, 1)
+
+
 def test_every_citation_is_checked_in_the_source_its_tag_names() -> None:
     sources = [Source(name="a", text="One two three four five."), Source(name="b", text="Six seven eight nine ten.")]
     text = '"two three four" [S1] "two three four" [S2] "Six seven sight nine" [S2] "two three four" [S3]'
@@ -213,7 +288,7 @@ def test_every_citation_is_checked_in_the_source_its_tag_names() -> None:
         Checked("two three four", "S1", "verified"),
         Checked("two three four", "S2", "missing"),
         Checked("Six seven sight nine", "S2", "near", "Six seven eight nine"),
-        Checked("two three four", "S3", "missing"),
+        Checked("two three four", "S3", "no_source"),
     )
     assert tags(sources) == {"S1": sources[0], "S2": sources[1]}
 

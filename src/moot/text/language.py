@@ -22,6 +22,8 @@ LONGEST = 24
 """Characters before a dot that tell whether it ends a sentence."""
 MAX_READ = 2000
 """Characters of a text from which its language is told."""
+ENOUGH = 0.2
+"""A text with fewer of a language's small words is perhaps written in another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +76,23 @@ def _read(path: Path) -> Language:
     )
 
 
-@lru_cache(maxsize=256)
+def recognised(text: str) -> Language | None:
+    """The language that a text is written in, if moot has a file for it and the text says enough to tell."""
+    code, share = _told(text[:MAX_READ])
+    return languages()[code] if share >= ENOUGH else None
+
+
 def _detected(text: str) -> str:
+    return _told(text)[0]
+
+
+@lru_cache(maxsize=256)
+def _told(text: str) -> tuple[str, float]:
+    """The likeliest language, and the share of its small words in the text."""
     words = [word.casefold() for word in _WORD.findall(text)]
-    known = languages()
-    return max(known, key=lambda code: sum(word in known[code].common for word in words))
+    counts = {code: sum(word in each.common for word in words) for code, each in languages().items()}
+    likeliest = max(counts, key=counts.__getitem__)
+    return likeliest, counts[likeliest] / max(1, len(words))
 
 
 def sentences(text: str) -> list[str]:

@@ -234,8 +234,10 @@ def _about_speech(debate: Debate[Any], turn: Turn) -> Iterator[str]:
     for quote in found:
         if quote.verdict == "near":
             yield f"not quite: “{quote.quote}” [{quote.tag}]; the source says “{quote.passage}”"
-        elif quote.verdict == "missing":
-            yield f"not found: “{quote.quote}” [{quote.tag}]"
+        elif quote.verdict == "unclear":
+            yield f"whether “{quote.quote}” [{quote.tag}] leaves out a “not” cannot be told: “{quote.passage}”"
+        elif quote.verdict != "verified":
+            yield f"{'no such source' if quote.verdict == 'no_source' else 'not found'}: “{quote.quote}” [{quote.tag}]"
 
 
 def _about_round(debate: Debate[Any], evaluation: Turn) -> Iterator[str]:

@@ -1,0 +1,39 @@
+"""How well false quotes are found: hand-made quotes in every form, and those of a strong model's debates.
+
+python bench/quotes.py
+
+Precision: of what the check calls false, the share that is. Recall: of what is false, the share that it calls so.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from quote_cases import HAND, Score, checked, scores
+
+
+def main() -> None:
+    print("| quotes | number | false | found | missed | wrongly called false | precision | recall |")
+    print("|---|---|---|---|---|---|---|---|")
+    forms = {case.form for case in HAND}
+    hand = strong = Score()
+    for name, score in scores():
+        print(_row(name, score))
+        hand, strong = (hand + score, strong) if name in forms else (hand, strong + score)
+    print(_row("**hand-made**", hand), _row("**debates**", strong), _row("**all**", hand + strong), sep="\n")
+    for case in HAND:
+        verdicts = [quote.verdict for quote in checked(case)]
+        if any(quote.false for quote in checked(case)) != case.false or (case.verdict and case.verdict not in verdicts):
+            print(f"\nnot as it should be: {case} {verdicts}")
+
+
+def _row(name: str, score: Score) -> str:
+    counts = (score.quotes, score.found + score.missed, score.found, score.missed, score.wrongly)
+    return f"| {name} | {' | '.join(map(str, counts))} | {score.precision:.0%} | {score.recall:.0%} |"
+
+
+if __name__ == "__main__":
+    main()
