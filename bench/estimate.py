@@ -1,4 +1,4 @@
-"""How long an estimate takes for the largest debate of each format: python bench/estimate.py"""
+"""How long an estimate takes for the largest debates of each format: python bench/estimate.py"""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pydantic import JsonValue
 
 from moot.testing import ScriptedModel, scripted_app
 
-ROUNDS: dict[str, JsonValue] = {"max_rounds": 100, "max_total_output_tokens": 1_000_000_000}
+Settings = dict[str, JsonValue]
+
+ROUNDS: Settings = {"max_rounds": 100, "max_total_output_tokens": 1_000_000_000}
 PASSAGE = "word " * 400
 TOPICS: list[JsonValue] = [
     {"name": f"Topic {number}", "category": "problem", "advocate": PASSAGE[:1000], "challenger": PASSAGE[:1000]}
     for number in range(50)
 ]
-LARGEST: dict[str, dict[str, JsonValue]] = {
+LARGEST: dict[str, Settings] = {
     "duel": {**ROUNDS, "judge": "each_round"},
     "critique": ROUNDS,
     "panel": {**ROUNDS, "perspectives": 4},
@@ -27,18 +29,41 @@ LARGEST: dict[str, dict[str, JsonValue]] = {
         "evaluation": {"categories": {"problem": {"score": 5, "evidence": [PASSAGE] * 20}}},
     },
 }
+SOURCES: dict[str, Settings] = {
+    f"{name} sources": {"sources": [{"name": f"Source {number}", "text": "word " * words} for number in range(50)]}
+    for name, words in (("50 short", 20), ("50 long", 8000))
+}
+LATE = {"duel": 140_000, "critique": 240_000, "panel": 900_000, "evaluation": 230_000}
+SEAT = {"duel": "debater_a", "critique": "skeptic", "panel": "debater_1", "evaluation": "advocate"}
+TIERED = "anthropic:claude-sonnet-4-5"
+"""Whose tokens cost more in long prompts."""
+
+
+def variants(format: str) -> dict[str, Settings]:
+    return {
+        "": {},
+        "its tokens end late": {"max_total_output_tokens": LATE[format]},
+        "two models": {"models": {SEAT[format]: "scripted:other"}},
+        "two models, its tokens end late": {
+            "models": {SEAT[format]: "scripted:other"},
+            "max_total_output_tokens": LATE[format],
+        },
+        "a price by length": {"model": TIERED},
+        **(SOURCES if format == "panel" else {}),
+    }
 
 
 async def main(times: int = 5) -> None:
     app = scripted_app(ScriptedModel(lambda request: ""))
-    print("| format | model calls | CPU, best of 5 |\n|---|---|---|")
+    print("| debate | model calls, most and typical | CPU, best of 5 |\n|---|---|---|")
     for format, settings in LARGEST.items():
-        taken = []
-        for _ in range(times):
-            start = time.process_time()
-            calls = (await app.estimate(format, "Should we?", settings)).most.calls
-            taken.append(time.process_time() - start)
-        print(f"| {format} | {calls} | {min(taken) * 1000:.0f} ms |")
+        for name, more in variants(format).items():
+            taken = []
+            for _ in range(times):
+                start = time.process_time()
+                most, typical = await app.estimate(format, "Should we?", {**settings, **more})
+                taken.append(time.process_time() - start)
+            print(f"| {format} {name} | {most.calls}, {typical.calls} | {min(taken) * 1000:.0f} ms |")
 
 
 if __name__ == "__main__":

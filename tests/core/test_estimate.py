@@ -3,11 +3,13 @@ from __future__ import annotations
 import cProfile
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from moot import formats
 from moot.core.debate import Status, Step, Usage
 from moot.core.estimate import Estimate, estimate
 from moot.core.events import Event
@@ -15,10 +17,12 @@ from moot.core.format import AnyFormat
 from moot.core.prompts import Part, Prompts
 from moot.core.script import Debate
 from moot.errors import InvalidInput
+from moot.formats.duel.format import Ballot, verdict
 from moot.llm.client import Request
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
 
+SIDES = {"debater_a": "Cedar", "debater_b": "Flint"}
 VERDICT = '{"summary": "A was better.", "score_a": 8, "score_b": 3}'
 
 
@@ -169,3 +173,110 @@ async def test_twice_the_rounds_are_twice_the_calls_of_functions_in_every_format
     await calls(2)  # reads the prompt files
     few, many = await calls(12), await calls(48)
     assert many < 4.5 * few
+
+
+LONG: dict[str, tuple[str, dict[str, Any]]] = {
+    "a duel": ("duel", {}),
+    "a duel of version 1": ("duel@1", {}),
+    "a duel of two models": ("duel", {"models": {"debater_a": "scripted:other"}}),
+    "a duel with a judge in each round": ("duel", {"judge": "each_round"}),
+    "a duel whose tokens end late": ("duel", {"max_total_output_tokens": 70_000}),
+    "a duel whose money ends late": ("duel", {"max_cost": 5.0}),
+    "a duel with caps of a word": ("duel", {"max_tokens": {"debater_a": 1, "debater_b": 1}}),
+    "a critique": ("critique", {}),
+    "a critique of version 1": ("critique@1", {}),
+    "a critique of two models": ("critique", {"models": {"proposer": "scripted:other"}}),
+    "a critique whose tokens end late": ("critique", {"max_total_output_tokens": 130_000}),
+    "a panel": ("panel", {"perspectives": 2}),
+    "a panel of version 1": ("panel@1", {"perspectives": 2}),
+    "a panel of two models": ("panel", {"perspectives": 2, "models": {"debater_1": "scripted:other"}}),
+    "a panel whose tokens end late": ("panel", {"perspectives": 2, "max_total_output_tokens": 200_000}),
+    "a panel with long sources": ("panel", {"perspectives": 2, "sources": [{"name": "Rust", "text": "LONG"}]}),
+    "a panel that asks nobody": ("panel", {"perspectives": 2, "checkpoints": False, "token_budget_per_round": 0}),
+}
+
+
+async def both_ways(format: str, settings: dict[str, Any], script: Any = None) -> tuple[Estimate, Estimate]:
+    """As it is made, and with every round rehearsed."""
+    prices = {f"scripted:{name}": Price(input=1, output=2, cached=0.1) for name in ("model", "other")}
+    app = scripted_app(ScriptedModel(longest_replies), prices=prices)
+    limits = {"max_total_output_tokens": 1_000_000_000, "max_rounds": 60}
+    record = await app.create(format, TOPIC, written_in_full({**limits, **settings}))
+    rules = formats.of_record(app.formats, record)
+    how = (record, replace(rules, script=script) if script else rules, app.prompts, app.models.prices.cost)
+    return estimate(*how), estimate(*how, alike=range(0))
+
+
+def assert_same(quick: Estimate, whole: Estimate) -> None:
+    assert [numbers(usage) for usage in quick] == [numbers(usage) for usage in whole]
+    assert [usage.cost for usage in quick] == pytest.approx([usage.cost for usage in whole])
+
+
+@pytest.mark.parametrize("case", LONG)
+async def test_rounds_that_are_passed_over_count_as_if_they_were_rehearsed(case: str) -> None:
+    format, settings = LONG[case]
+    quick, whole = await both_ways(format, settings)
+    assert_same(quick, whole)
+
+
+def windowed(debate: Debate[Any]) -> Any:
+    """Who speaks reads only the last two turns."""
+    with debate.until_closing():
+        for round in debate.rounds(["debater_a"], closing=["judge"]):
+            there = len(debate.transcript)
+            visible = frozenset(range(max(0, there - 2), there))
+            yield from debate.ask(
+                "debater_a", "argument", round, aliases=SIDES, visible=visible, stance="pro", last=False
+            )
+    return (yield from closed(debate))
+
+
+def keeping_books(debate: Debate[Any]) -> Any:
+    """Looks up in a list of its own what was said in the last round."""
+    said = [""]
+    with debate.until_closing():
+        for round in debate.rounds(["debater_a"], closing=["judge"]):
+            before = said[round - 1]
+            turn = yield from debate.ask("debater_a", "argument", round, aliases=SIDES, stance=before, last=False)
+            said.append(turn.content)
+    return (yield from closed(debate))
+
+
+def with_another_end(debate: Debate[Any]) -> Any:
+    """In the last rounds the other side speaks as well."""
+    with debate.until_closing():
+        for round in debate.rounds(["debater_a"], closing=["judge"]):
+            for seat in list(SIDES)[: 2 if round > debate.settings.max_rounds - 3 else 1]:
+                yield from debate.ask(seat, "argument", round, aliases=SIDES, stance="pro", last=False)
+    return (yield from closed(debate))
+
+
+def ever_faster(debate: Debate[Any]) -> Any:
+    """What is asked grows with the square of the round."""
+    with debate.until_closing():
+        for round in debate.rounds(["debater_a"], closing=["judge"]):
+            stance = "pro" * round * round
+            yield from debate.ask("debater_a", "argument", round, aliases=SIDES, stance=stance, last=False)
+    return (yield from closed(debate))
+
+
+def closed(debate: Debate[Any]) -> Any:
+    judged = yield from debate.ask("judge", "verdict", answer=Ballot, aliases=SIDES, last_speaker="", conceding="")
+    return verdict(debate, judged)
+
+
+@pytest.mark.parametrize("script", [windowed, keeping_books, with_another_end, ever_faster])
+async def test_a_script_of_any_kind_is_estimated_as_if_every_round_were_rehearsed(script: Any) -> None:
+    assert_same(*await both_ways("duel", {}, script))
+
+
+@pytest.mark.parametrize("format", ["duel", "critique", "panel"])
+async def test_a_hundred_rounds_render_hardly_more_than_twenty(format: str) -> None:
+    app = scripted_app(ScriptedModel(longest_replies))
+
+    async def rendered(rounds: int) -> int:
+        app.prompts = CountedPrompts()
+        await app.estimate(format, "Cats?", largest(format, rounds))
+        return app.prompts.rendered
+
+    assert await rendered(100) < 1.5 * await rendered(20)

@@ -1,25 +1,33 @@
 """What a debate will cost, before any call: its script is rehearsed on made-up turns of the expected length.
 
-Nothing is written out: a made-up turn is a word in place of thousands, and of each prompt only what it adds to an
-earlier one is rendered. So the work grows with the turns, however many rounds there are and however long they get.
+Most rounds of a long debate are alike, but for as much more to read in each. They are not rehearsed: what they take
+follows from the three before them, and the two after them must be as that foretells, or all rounds are rehearsed.
 """
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
-from moot.core.debate import NO_USAGE, Record, Step, Turn, Usage
+from moot.core.debate import NO_USAGE, Answer, JsonObject, Record, Step, Turn, Usage
 from moot.core.format import AnyFormat
-from moot.core.prompts import Prompts, Role, layout
+from moot.core.measure import Measure, mark
+from moot.core.prompts import Prompts
 from moot.core.replay import rehearse
 from moot.core.script import Debate
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
 TYPICAL_SHARE = 0.6
 """How much of its cap a step usually writes."""
+ALIKE = range(10, 100)
+"""Rounds that can be alike: their numbers are as long."""
+SEEN, CHECKED = 3, 2
+"""So many rounds are compared before those that are passed over, and after them."""
+FAR = 6
+"""So many rounds are left before a limit bites: what is checked, and the round that it cuts short."""
 
 Price = Callable[[str, Usage], float | None]
 
@@ -31,234 +39,196 @@ class Estimate(NamedTuple):
     typical: Usage
 
 
-def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price) -> Estimate:
+def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price, alike: range = ALIKE) -> Estimate:
+    """`alike` are the rounds of which some may be passed over."""
+    rehearsal = partial(_Rehearsal, record, format, prompts, price)
+    try:
+        return _estimate(partial(rehearsal, alike))
+    except Exception:  # a script that keeps its own books may stumble over rounds it was not asked for
+        return _estimate(partial(rehearsal, range(0)))
+
+
+def _estimate(rehearsal: Callable[[float], _Rehearsal]) -> Estimate:
     """Both from one rehearsal, unless a limit bites in it: where steps write less, it bites later or not at all."""
-    whole = _Rehearsal(record, format, prompts, price)
-    most = whole.played(share=1.0).most
-    if not whole.limited:
-        return Estimate(most, whole.typical)
-    return Estimate(most, _Rehearsal(record, format, prompts, price).played(share=TYPICAL_SHARE).typical)
+    whole = rehearsal(1.0)
+    most = whole.played()
+    return Estimate(most, rehearsal(TYPICAL_SHARE).played() if whole.limited else whole.typical)
+
+
+class _Unforeseen(Exception):
+    """A round is not as those before the rounds that were passed over let expect."""
+
+
+class _Size(NamedTuple):
+    """The characters of a prompt, at most and typically, those its model knows, and the tokens it may write."""
+
+    longest: int = 0
+    length: int = 0
+    known: int = 0
+    cap: int = 0
+
+    def grown(self, growth: _Size, rounds: int) -> _Size:
+        longest, length, known, cap = growth
+        return _Size(
+            self.longest + rounds * longest,
+            self.length + rounds * length,
+            self.known + rounds * known,
+            self.cap + rounds * cap,
+        )
+
+    def growth(self, before: _Size) -> _Size:
+        return self.grown(before, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """What is asked in a round, and by how much each prompt is longer than in the round before."""
+
+    round: int
+    asked: Sequence[tuple[Step, _Size]]
+    growth: Sequence[_Size]
+
+    def at(self, round: int) -> Iterator[tuple[Step, _Size]]:
+        for (step, size), growth in zip(self.asked, self.growth, strict=True):
+            yield step, size.grown(growth, round - self.round)
 
 
 class _Rehearsal:
     """A debate on made-up turns that write a share of their caps; what it takes at most and typically is counted."""
 
-    def __init__(self, record: Record, format: AnyFormat, prompts: Prompts, price: Price) -> None:
-        self._record = record
+    def __init__(
+        self, record: Record, format: AnyFormat, prompts: Prompts, price: Price, alike: range, share: float
+    ) -> None:
         self._format = format
         self._price = price
-        self._measure = _Measure(format, prompts)
-        self._most: list[Usage] = []
+        self._alike = alike
+        self._share = share
+        self._measure = Measure(format, prompts)
+        self._debate = format.open(record)
+        self._debate.played_to = self._played_to
+        self._asked: list[tuple[Step, _Size]] = []
+        self._ends: list[int] = []
+        """Where each round ended."""
+        self._foreseen: dict[int, tuple[Step, _Size]] = {}
+        """Position → what has to be asked there, for the rounds that were passed over to be right."""
+        self._used = NO_USAGE, NO_USAGE
+        """Before the last round and after it."""
+        self._resumed = 0
+        """Where the first round after those ends."""
+        self._answers: dict[type[Answer], JsonObject] = {}
         self._typical: list[Usage] = []
         self.limited = False
         """Whether tokens or money were too few for what the rounds would have taken, or a cap for any words at all."""
 
     @property
-    def most(self) -> Usage:
-        return sum(self._most, NO_USAGE)
-
-    @property
     def typical(self) -> Usage:
         return sum(self._typical, NO_USAGE)
 
-    def played(self, share: float) -> Self:
-        def improvise(debate: Debate[Any], step: Step, position: int) -> Turn:
-            return self._turn(debate, step, position, share)
+    def played(self) -> Usage:
+        rehearse(self._debate, self._format, self._improvise)
+        if self._foreseen:
+            raise _Unforeseen
+        self.limited |= self._debate.stop_reason in ("max_total_output_tokens", "max_cost")
+        return self._debate.usage()
 
-        debate = rehearse(self._record, self._format, improvise)
-        self.limited |= debate.stop_reason in ("max_total_output_tokens", "max_cost")
-        return self
+    def _improvise(self, debate: Debate[Any], step: Step, position: int) -> Turn:
+        size = self._size(step)
+        if position in self._foreseen:
+            size = self._checked(position, step, size)
+        return self._turn(step, step.round, position, size)
 
-    def _turn(self, debate: Debate[Any], step: Step, position: int, share: float) -> Turn:
-        seat = debate.seats.get(step.seat)
+    def _size(self, step: Step) -> _Size:
+        debate, seat = self._debate, self._debate.seats.get(step.seat)
         if seat is None:
-            return Turn(position=position, seat=step.seat, kind=step.kind, round=step.round, content="")
+            return _Size()
         prompt, cap = self._measure.prompt(debate, step), debate.output_cap(step.seat)
-        self.limited |= cap < seat.max_tokens or _characters(round(cap * TYPICAL_SHARE)) == 0
-        known = prompt.send(seat.model) // CHARACTERS_PER_TOKEN
-        most = self._usage(seat.model, prompt.longest, cap)
-        typical = self._usage(seat.model, prompt.length, round(cap * TYPICAL_SHARE), known)
-        self._most.append(most)
-        self._typical.append(typical)
-        usage = most if share == 1.0 else typical
-        self._measure.made_up[position] = _characters(most.output_tokens), _characters(typical.output_tokens)
+        self.limited |= cap < seat.max_tokens or _characters(_typical(cap)) == 0
+        return _Size(prompt.longest, prompt.length, prompt.send(seat.model), cap)
+
+    def _checked(self, position: int, step: Step, size: _Size) -> _Size:
+        foreseen, expected = self._foreseen.pop(position)
+        if position < self._resumed:  # nothing of the rounds that were passed over was sent to a model
+            size = size._replace(known=expected.known)
+        if (step.seat, step.kind, size) != (foreseen.seat, foreseen.kind, expected):
+            raise _Unforeseen
+        return size
+
+    def _turn(self, step: Step, round: int | None, position: int, size: _Size) -> Turn:
+        self._asked.append((step, size))
+        seat = self._debate.seats.get(step.seat)
+        if seat is None:
+            return Turn(position=position, seat=step.seat, kind=step.kind, round=round, content="")
+        output = _typical(size.cap)
+        usage = self._usage(seat.model, size.length, output, size.known)
+        if self._share == 1.0:
+            self._typical.append(usage)
+            usage = self._usage(seat.model, size.longest, size.cap)
+        self._measure.made_up[position] = _characters(size.cap), _characters(output)
         return Turn(
             position=position,
             seat=step.seat,
             kind=step.kind,
-            round=step.round,
-            content=_mark(position) if _characters(usage.output_tokens) else "",
-            data=step.answer.fallback().model_dump(mode="json") if step.answer else None,
+            round=round,
+            content=mark(position) if _characters(usage.output_tokens) else "",
+            data=self._answer(step.answer) if step.answer else None,
             usage=usage,
             model=seat.model,
         )
 
-    def _usage(self, model: str, characters: int, output: int, cached: int = 0) -> Usage:
-        tokens = estimated_tokens(characters)
-        usage = Usage(input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
-        return replace(usage, cost=self._price(model, usage))
+    def _usage(self, model: str, characters: int, output: int, known: int = 0) -> Usage:
+        tokens, cached = estimated_tokens(characters), known // CHARACTERS_PER_TOKEN
+        made = partial(Usage, input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
+        return made(cost=self._price(model, made()))
+
+    def _answer(self, form: type[Answer]) -> JsonObject:
+        if form not in self._answers:
+            self._answers[form] = form.fallback().model_dump(mode="json")
+        return self._answers[form]
+
+    def _played_to(self, played: int) -> int:
+        """Pass over the rounds that are like the last three, as far as no limit is near."""
+        self._ends.append(len(self._debate.transcript))
+        self._used = self._used[1], self._debate.usage()
+        last = min(self._debate.settings.max_rounds, self._alike.stop) - CHECKED - 1
+        if self._resumed or played - SEEN + 1 not in self._alike or not (law := self._law(played)):
+            return played
+        number = played
+        while number < last and self._is_far_from_limits():
+            number += 1
+            self._pass_over(number, law)
+        if number > played:
+            self._measure.pass_over(played, number - played, len(law.asked))
+            self._resumed = len(self._debate.transcript) + len(law.asked)
+            foreseen = chain.from_iterable(law.at(number + more) for more in range(1, CHECKED + 1))
+            self._foreseen = dict(enumerate(foreseen, len(self._debate.transcript)))
+        return number
+
+    def _law(self, played: int) -> _Law | None:
+        rounds = [self._asked[start:end] for start, end in pairwise(self._ends[-SEEN - 1 :])]
+        if len({tuple((step.seat, step.kind) for step, _ in asked) for asked in rounds}) > 1:
+            return None
+        growths = [[size.growth(less) for (_, less), (_, size) in zip(*both, strict=True)] for both in pairwise(rounds)]
+        return _Law(played, rounds[-1], growths[-1]) if growths[0] == growths[1] else None
+
+    def _is_far_from_limits(self) -> bool:
+        before, now = self._used
+        left, limit = self._debate.output_left(), self._debate.settings.max_cost
+        if limit is not None and (now.cost or 0.0) + FAR * ((now.cost or 0.0) - (before.cost or 0.0)) > limit:
+            return False
+        return left > FAR * (now.output_tokens - before.output_tokens)
+
+    def _pass_over(self, number: int, law: _Law) -> None:
+        asked = enumerate(law.at(number), len(self._debate.transcript))
+        turns = [
+            self._turn(step, number if step.round == law.round else step.round, at, size) for at, (step, size) in asked
+        ]
+        self._debate.pass_over(turns, [step for step, _ in law.asked])
+        self._used = self._used[1], self._debate.usage()
 
 
-class _Piece(NamedTuple):
-    """A part of a prompt: some text, a made-up turn of some length, and the rest."""
-
-    head: str
-    made_up: int = 0
-    foot: str = ""
-    at_most: int = 0
-    """What the made-up turn has at most."""
-
-    @property
-    def length(self) -> int:
-        return len(self.head) + self.made_up + len(self.foot)
-
-    @property
-    def longest(self) -> int:
-        return len(self.head) + self.at_most + len(self.foot)
-
-    def common(self, other: _Piece) -> int:
-        """How much of the beginning they share; all that is made up reads alike."""
-        same = _common(self.head, other.head)
-        if not same == len(self.head) == len(other.head):
-            return same
-        same += min(self.made_up, other.made_up)
-        return same + _common(self.foot, other.foot) if self.made_up == other.made_up else same
-
-
-@dataclass(slots=True)
-class _Node:
-    """Where a prompt has come to, in the tree of all prompts: those that begin alike share their way."""
-
-    parent: _Node | None = None
-    piece: _Piece = field(default_factory=lambda: _Piece(""))
-    length: int = 0
-    longest: int = 0
-    children: dict[_Piece, _Node] = field(default_factory=dict)
-    sent: dict[str, list[_Piece]] = field(default_factory=dict)
-    """Model → what followed here in the prompts it has got, sorted."""
-
-    def add(self, piece: _Piece) -> _Node:
-        if piece not in self.children:
-            self.children[piece] = _Node(self, piece, self.length + piece.length, self.longest + piece.longest)
-        return self.children[piece]
-
-
-class _Prompt(NamedTuple):
-    """What was read up to a node, and after it what to do now."""
-
-    node: _Node
-    last: _Piece
-
-    @property
-    def length(self) -> int:
-        return self.node.length + self.last.length
-
-    @property
-    def longest(self) -> int:
-        return self.node.longest + self.last.longest
-
-    def send(self, model: str) -> int:
-        """Send it to a model; how much of its beginning that knows already."""
-        node, piece = self
-        while (following := node.sent.get(model)) is None:
-            node.sent[model] = [piece]
-            if node.parent is None:
-                return 0
-            node, piece = node.parent, node.piece
-        at = bisect(following, piece)
-        # Of sorted pieces its neighbours have the longest beginning in common with it.
-        known = node.length + max(piece.common(other) for other in following[max(0, at - 1) : at + 1])
-        following.insert(at, piece)
-        return known
-
-
-@dataclass(slots=True)
-class _Reader:
-    """What a seat, or all seats of a group, have read so far."""
-
-    node: _Node
-    visible: frozenset[int] | range | None
-    count: int = 0
-    role: Role = "system"
-
-    def reads_on(self, visible: frozenset[int] | range | None) -> bool:
-        """Whether who sees these turns has seen what this one has read, and nothing else of that time."""
-        if isinstance(self.visible, range) and isinstance(visible, range):
-            return self.visible.start == visible.start
-        if not (isinstance(self.visible, frozenset) and isinstance(visible, frozenset)):
-            return self.visible is visible
-        return self.visible <= visible and all(at >= self.count for at in visible - self.visible)
-
-
-class _Measure:
-    """How long each prompt of a rehearsal is, and how much of it was sent before."""
-
-    def __init__(self, format: AnyFormat, prompts: Prompts) -> None:
-        self._format = format
-        self._prompts = prompts
-        self._root = _Node()
-        self._readers: dict[object, list[_Reader]] = {}
-        self._rendered: dict[object, str] = {}
-        self.made_up: dict[int, tuple[int, int]] = {}
-        """Position → how long a turn is at most and typically."""
-
-    def prompt(self, debate: Debate[Any], step: Step) -> _Prompt:
-        reader = self._reader(debate, step)
-        for piece in self._new(reader, debate, step):
-            reader.node = reader.node.add(piece)
-        now = self._prompts.instruction(self._format, debate, step, len(debate.transcript))
-        return _Prompt(reader.node, _Piece(_joint(reader.role, "user") + now))
-
-    def _reader(self, debate: Debate[Any], step: Step) -> _Reader:
-        aliases = None if step.aliases is None else tuple(step.aliases.items())
-        rules = self._rules(debate, step, aliases)
-        alone = layout(self._format, debate, step) == "per_seat"
-        readers = self._readers.setdefault((rules, aliases, step.seat if alone else None), [])
-        for reader in reversed(readers):
-            if reader.reads_on(step.visible):
-                reader.visible = step.visible
-                return reader
-        readers.append(_Reader(self._root.add(_Piece(rules)), step.visible))
-        return readers[-1]
-
-    def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
-        """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""
-        key = (aliases, *((name, id(value)) for name, value in step.variables.items()))
-        if key not in self._rendered:
-            self._rendered[key] = self._prompts.rules(self._format, debate, step)
-        return self._rendered[key]
-
-    def _new(self, reader: _Reader, debate: Debate[Any], step: Step) -> Iterator[_Piece]:
-        for role, text, position in self._prompts.read(self._format, debate, step, reader.count):
-            text = _joint(reader.role, role) + text
-            if position is None:
-                yield _Piece(text)
-            else:
-                head, _, foot = text.rpartition(_mark(position))
-                most, typical = self.made_up[position]
-                yield _Piece(head, typical, foot, most)
-            reader.role = role
-        reader.count = len(debate.transcript)
-
-
-def _joint(before: Role, after: Role) -> str:
-    """What stands between two parts of a prompt."""
-    return "\n\n" if before == after else "\n"
+def _typical(cap: int) -> int:
+    return round(cap * TYPICAL_SHARE)
 
 
 def _characters(tokens: int) -> int:
     return tokens * CHARACTERS_PER_TOKEN // 5 * 5
-
-
-def _mark(position: int) -> str:
-    """A word that stands for a made-up turn; no two are alike, so that nobody repeats anybody."""
-    return f"{position:04}"
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
-    return low

@@ -54,14 +54,13 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
         debate.transcript.append(turn)
 
 
-def rehearse(record: Record, format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]) -> Debate[Any]:
+def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]) -> None:
     """Run a script to its end on made-up turns. Pure: calls nobody, stores nothing."""
-    cast = ScriptRun(format, format.open(record), ())
+    cast = ScriptRun(format, debate, ())
     while cast.batch:
         turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
         cast.stored.update({turn.position: turn for turn in turns})
         cast.advance(cast.replayed())
-    return cast.debate
 
 
 class ScriptRun:

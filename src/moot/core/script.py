@@ -51,6 +51,8 @@ class Debate(Generic[S]):
     stop_reason: str | None = None
     debating: bool = False
     """Inside `until_closing`: a person or a limit may still end the rounds."""
+    played_to: Callable[[int], int] = lambda played: played
+    """The round after which the next is to be played, told when one is over: an estimate passes over those it knows."""
     _speaking: int = 0
     _reserve: int = 0
     _round_start: int = 0
@@ -134,7 +136,7 @@ class Debate(Generic[S]):
         number = 0
         while number < self.settings.max_rounds:  # which a person may raise meanwhile
             number += 1
-            if number > 1 and self._output_left() < usual / 4:
+            if number > 1 and self.output_left() < usual / 4:
                 self.stop_reason = "max_total_output_tokens"
                 return
             if number > 1 and self._costs_too_much():
@@ -145,7 +147,14 @@ class Debate(Generic[S]):
             yield number
             if self.stop_reason:
                 return
+            number = self.played_to(number)
         self.stop_reason = "max_rounds"
+
+    def pass_over(self, turns: Sequence[Turn], steps: Sequence[Step]) -> None:
+        """Take a round as played that the script was not asked for."""
+        self._round_start = len(self.transcript)
+        self.transcript.extend(turns)
+        self.steps.extend(steps)
 
     def end_rounds(self, reason: str) -> None:
         """Let the round in progress be the last."""
@@ -158,7 +167,7 @@ class Debate(Generic[S]):
             return cap
         self._count()
         steps_left = self._speaking - (self._spoken - self._spoken_before)
-        return max(1, min(cap, self._output_left() // max(1, steps_left)))
+        return max(1, min(cap, self.output_left() // max(1, steps_left)))
 
     def runtime(self) -> float:
         """Seconds in which turns were being played; waiting, stopped and crashed time is none."""
@@ -199,5 +208,6 @@ class Debate(Generic[S]):
         last_round = sum((turn.usage for turn in self.transcript[self._round_start :]), NO_USAGE).cost
         return limit is not None and spent is not None and spent + (last_round or 0.0) > limit
 
-    def _output_left(self) -> int:
+    def output_left(self) -> int:
+        """Tokens the rounds may still write, when the closing seats' are kept in reserve."""
         return self.settings.max_total_output_tokens - self.usage().output_tokens - self._reserve

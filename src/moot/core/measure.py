@@ -1,0 +1,195 @@
+"""How long each prompt of a debate on made-up turns is, and how much of it was sent before.
+
+Nothing is written out: a made-up turn is a word in place of thousands, and of each prompt only what it adds to an
+earlier one is rendered.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+from moot.core.debate import Step
+from moot.core.format import AnyFormat
+from moot.core.prompts import Prompts, Role, layout
+from moot.core.script import Debate
+
+
+class _Piece(NamedTuple):
+    """A part of a prompt: some text, a made-up turn of some length, and the rest."""
+
+    head: str
+    made_up: int = 0
+    foot: str = ""
+    at_most: int = 0
+    """What the made-up turn has at most."""
+
+    @property
+    def length(self) -> int:
+        return len(self.head) + self.made_up + len(self.foot)
+
+    @property
+    def longest(self) -> int:
+        return len(self.head) + self.at_most + len(self.foot)
+
+    def common(self, other: _Piece) -> int:
+        """How much of the beginning they share; all that is made up reads alike."""
+        same = _common(self.head, other.head)
+        if not same == len(self.head) == len(other.head):
+            return same
+        same += min(self.made_up, other.made_up)
+        return same + _common(self.foot, other.foot) if self.made_up == other.made_up else same
+
+
+@dataclass(slots=True)
+class _Node:
+    """Where a prompt has come to, in the tree of all prompts: those that begin alike share their way."""
+
+    parent: _Node | None = None
+    piece: _Piece = field(default_factory=lambda: _Piece(""))
+    length: int = 0
+    longest: int = 0
+    children: dict[_Piece, _Node] = field(default_factory=dict)
+    sent: dict[str, list[_Piece]] = field(default_factory=dict)
+    """Model → what followed here in the prompts it has got, sorted."""
+
+    def add(self, piece: _Piece) -> _Node:
+        if piece not in self.children:
+            self.children[piece] = _Node(self, piece, self.length + piece.length, self.longest + piece.longest)
+        return self.children[piece]
+
+
+class Prompt(NamedTuple):
+    """What was read up to a node, and after it what to do now."""
+
+    node: _Node
+    last: _Piece
+
+    @property
+    def length(self) -> int:
+        return self.node.length + self.last.length
+
+    @property
+    def longest(self) -> int:
+        return self.node.longest + self.last.longest
+
+    def send(self, model: str) -> int:
+        """Send it to a model; how much of its beginning that knows already."""
+        node, piece = self
+        while (following := node.sent.get(model)) is None:
+            node.sent[model] = [piece]
+            if node.parent is None:
+                return 0
+            node, piece = node.parent, node.piece
+        at = bisect(following, piece)
+        # Of sorted pieces its neighbours have the longest beginning in common with it.
+        known = node.length + max(piece.common(other) for other in following[max(0, at - 1) : at + 1])
+        following.insert(at, piece)
+        return known
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What a seat, or all seats of a group, have read so far."""
+
+    node: _Node
+    visible: frozenset[int] | range | None
+    count: int = 0
+    role: Role = "system"
+    began: dict[int | None, _Node] = field(default_factory=dict)
+    """Round → what was read when it first spoke in it."""
+
+    def pass_over(self, round: int, rounds: int, turns: int) -> None:
+        """As if as much as in this round were read in the next ones of so many turns each."""
+        if round in self.began and round - 1 in self.began:
+            before, after = self.began[round - 1], self.began[round]
+            length, longest = after.length - before.length, after.longest - before.longest
+            self.node = self.node.add(_Piece("", rounds * length, at_most=rounds * longest))
+            self.count += rounds * turns
+
+    def reads_on(self, visible: frozenset[int] | range | None) -> bool:
+        """Whether who sees these turns has seen what this one has read, and nothing else of that time."""
+        if isinstance(self.visible, range) and isinstance(visible, range):
+            return self.visible.start == visible.start
+        if not (isinstance(self.visible, frozenset) and isinstance(visible, frozenset)):
+            return self.visible is visible
+        return self.visible <= visible and all(at >= self.count for at in visible - self.visible)
+
+
+class Measure:
+    """How long each prompt of a rehearsal is, and how much of it was sent before."""
+
+    def __init__(self, format: AnyFormat, prompts: Prompts) -> None:
+        self._format = format
+        self._prompts = prompts
+        self._root = _Node()
+        self._readers: dict[object, list[_Reader]] = {}
+        self._rendered: dict[object, str] = {}
+        self.made_up: dict[int, tuple[int, int]] = {}
+        """Position → how long a turn is at most and typically."""
+
+    def prompt(self, debate: Debate[Any], step: Step) -> Prompt:
+        reader = self._reader(debate, step)
+        for piece in self._new(reader, debate, step):
+            reader.node = reader.node.add(piece)
+        reader.began.setdefault(step.round, reader.node)
+        now = self._prompts.instruction(self._format, debate, step, len(debate.transcript))
+        return Prompt(reader.node, _Piece(_joint(reader.role, "user") + now))
+
+    def pass_over(self, round: int, rounds: int, turns: int) -> None:
+        """Read on in rounds like this one, of so many turns each, without a word."""
+        for reader in chain.from_iterable(self._readers.values()):
+            reader.pass_over(round, rounds, turns)
+
+    def _reader(self, debate: Debate[Any], step: Step) -> _Reader:
+        aliases = None if step.aliases is None else tuple(step.aliases.items())
+        rules = self._rules(debate, step, aliases)
+        alone = layout(self._format, debate, step) == "per_seat"
+        readers = self._readers.setdefault((rules, aliases, step.seat if alone else None), [])
+        for reader in reversed(readers):
+            if reader.reads_on(step.visible):
+                reader.visible = step.visible
+                return reader
+        readers.append(_Reader(self._root.add(_Piece(rules)), step.visible))
+        return readers[-1]
+
+    def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
+        """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""
+        key = (aliases, *((name, id(value)) for name, value in step.variables.items()))
+        if key not in self._rendered:
+            self._rendered[key] = self._prompts.rules(self._format, debate, step)
+        return self._rendered[key]
+
+    def _new(self, reader: _Reader, debate: Debate[Any], step: Step) -> Iterator[_Piece]:
+        for role, text, position in self._prompts.read(self._format, debate, step, reader.count):
+            text = _joint(reader.role, role) + text
+            if position is None:
+                yield _Piece(text)
+            else:
+                head, _, foot = text.rpartition(mark(position))
+                most, typical = self.made_up[position]
+                yield _Piece(head, typical, foot, most)
+            reader.role = role
+        reader.count = len(debate.transcript)
+
+
+def _joint(before: Role, after: Role) -> str:
+    """What stands between two parts of a prompt."""
+    return "\n\n" if before == after else "\n"
+
+
+def mark(position: int) -> str:
+    """A word that stands for a made-up turn; no two are alike, so that nobody repeats anybody."""
+    return f"{position:04}"
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
