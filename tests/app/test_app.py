@@ -54,6 +54,12 @@ async def test_a_topic_keeps_nothing_that_a_database_cannot() -> None:
     assert record.topic == "Cats\ufffd or ? dogs?"
 
 
+async def test_sources_are_refused_by_a_format_that_takes_none_with_those_that_do() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await scripted_app(ScriptedModel([])).create("duel", "Cats", {"sources": [{"name": "a.md", "text": "words"}]})
+    assert str(refused.value).startswith("the duel takes no sources yet; formats that do: ")
+
+
 async def test_a_seat_the_format_does_not_have_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
         await scripted_app(ScriptedModel([])).create("duel", "Cats?", {"models": {"moderator": "scripted:m"}})

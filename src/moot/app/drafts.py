@@ -133,6 +133,8 @@ class Drafts:
         return self._default_model
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
+        if "sources" in settings:
+            check_takes_sources(format, self._formats)
         known = ", ".join(sorted(format.settings.model_fields))
         try:
             checked: Settings = format.settings.model_validate(
@@ -217,6 +219,16 @@ def _check_fork(record: Record, origin: StoredDebate, position: int, format: Any
 def _texts(step: Step) -> dict[str, object]:
     """What a step told its seat in words; numbers and flags, such as whether a round is the last, may change."""
     return {name: value for name, value in step.variables.items() if not isinstance(value, bool | int | float)}
+
+
+def check_takes_sources(format: AnyFormat, formats: Mapping[str, AnyFormat]) -> None:
+    if not _takes_sources(format):
+        others = ", ".join(sorted(name for name, each in formats.items() if _takes_sources(each)))
+        raise InvalidInput(f"the {format.name} takes no sources yet; formats that do: {others or 'none'}")
+
+
+def _takes_sources(format: AnyFormat) -> bool:
+    return "sources" in format.settings.model_fields
 
 
 def new_id(kind: str) -> str:

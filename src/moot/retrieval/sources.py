@@ -1,130 +1,141 @@
-"""Documents a debate may cite, read from files: plain text, markdown and PDF.
+"""Documents a debate may cite: what a user names (files, folders, patterns) or sends, read as sources.
 
-A file is never trusted: whatever is no readable text is refused, with what to do about it.
+A file is never trusted: whatever is no readable text is refused, with what to do about it. In a folder it is left
+out instead, and counted. All of this takes time; call it off the event loop.
 """
 
 from __future__ import annotations
 
-import codecs
-import logging
 import re
-import time
-from collections.abc import Iterable
-from io import BytesIO
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from moot.errors import InvalidInput, Missing
+from moot.retrieval.extract import MAX_TEXT, Kind, csv_text, decoded, extract_all, kind_of
+from moot.retrieval.folders import MAX_FILES, NamedFile, Search
 from moot.trust.quotes import CONTROL, Source
-
-if TYPE_CHECKING:
-    from pypdf import PageObject
 
 MAX_FILE = 20_000_000
 """Bytes."""
-MAX_TEXT = 2_000_000
-"""Characters, of all sources of a debate together."""
-MAX_PAGES = 2000
-MAX_SECONDS = 60
 MAX_NAME = 120
-
-BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+NO_TEXT = "is no text; give text, markdown, PDF, HTML, docx, CSV or source code"
+TABLES = (".csv", ".tsv")
 NOT_IN_NAMES = re.compile(rf'[<>"{CONTROL}\ud800-\udfff]')
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class _TooLong(Exception):
-    """A PDF that nobody wants to wait for."""
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What was read, and how many files were left out for which reason."""
+
+    sources: tuple[Source, ...]
+    skipped: Mapping[str, int]
+
+    @property
+    def left_out(self) -> str:
+        """For a person: "3 files left out: hidden (2), is no text (1)"; nothing when all was read."""
+        reasons = ", ".join(f"{why} ({number})" for why, number in sorted(self.skipped.items()))
+        number = sum(self.skipped.values())
+        return f"{number} {'file' if number == 1 else 'files'} left out: {reasons}" if number else ""
+
+
+def read_all(names: Iterable[str | Path]) -> Gathered:
+    """All files that are meant, each under a name of its own."""
+    search = Search()
+    files = list(_at_most(search.files(names)))
+    sources: dict[str, Source] = {}
+    skipped, left = Counter(search.skipped), MAX_TEXT
+    for file, said in _texts(files):
+        if isinstance(said, InvalidInput | Missing):
+            if file.chosen:
+                raise said
+            skipped[_reason(file, said)] += 1
+            continue
+        left -= len(said)
+        if left < 0:
+            raise InvalidInput(
+                f"the sources up to {file.path} are over {MAX_TEXT:,} characters; give fewer or shorter ones"
+            )
+        name = _unused(_name(file.name), sources)
+        sources[name] = Source(name=name, text=said)
+    if files and not sources:
+        raise InvalidInput(f"nothing that can be read: {Gathered((), skipped).left_out}")
+    return Gathered(tuple(sources.values()), dict(skipped))
 
 
 def read(path: Path) -> Source:
     """The text of one file, under the file's name."""
-    data = _bytes(path)
-    text = _pdf_text(path, data) if data.startswith(b"%PDF-") else _decoded(path, data)
-    if not text.strip():
-        raise InvalidInput(f"{path} is empty; give a file with text")
-    return Source(name=_name(path), text=text)
+    (source,) = read_all([path]).sources
+    return source
 
 
-def read_all(paths: Iterable[Path]) -> tuple[Source, ...]:
-    """All of these files, each under a name of its own."""
-    sources: dict[str, Source] = {}
-    left = MAX_TEXT
-    for path in paths:
-        source = read(path)
-        left -= len(source.text)
-        if left < 0:
-            raise InvalidInput(f"the sources up to {path} are over {MAX_TEXT:,} characters; give fewer or shorter ones")
-        name = _unused(source.name, sources)
-        sources[name] = source.model_copy(update={"name": name})
-    return tuple(sources.values())
+def read_data(name: str, data: bytes) -> Source:
+    """A document that somebody sent, as a source of this name; its kind is told by its name and its beginning."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"sent{Path(_name(name)).suffix[:10]}"
+        path.write_bytes(data)
+        ((_, said),) = _texts([NamedFile(path, name)])
+    if isinstance(said, InvalidInput | Missing):
+        raise InvalidInput(str(said).replace(str(path), _name(name)))
+    return Source(name=_name(name), text=said)
 
 
-def _bytes(path: Path) -> bytes:
+def _at_most(files: Iterator[NamedFile]) -> Iterator[NamedFile]:
+    for number, file in enumerate(files):
+        if number == MAX_FILES:
+            raise InvalidInput(f"over {MAX_FILES} files, the last {file.path}; name those that matter")
+        yield file
+
+
+def _texts(files: Iterable[NamedFile]) -> Iterator[tuple[NamedFile, str | InvalidInput | Missing]]:
+    """The text of each file in turn, or why there is none; one process extracts all that need it."""
+    sniffed = [(file, _sniffed(file)) for file in files]
+    extracted = extract_all([(file.path, kind) for file, kind in sniffed if isinstance(kind, str)])
+    for file, kind in sniffed:
+        said = next(extracted) if isinstance(kind, str) else kind or _text(file)
+        if isinstance(said, InvalidInput) and kind is not said:
+            said = InvalidInput(f"{file.path} {said}")
+        if isinstance(said, str) and not said.strip():
+            said = InvalidInput(f"{file.path} is empty; give a file with text")
+        yield file, said
+
+
+def _sniffed(file: NamedFile) -> Kind | InvalidInput | Missing | None:
+    """How its text is to be extracted, if it is; or why it cannot be read."""
+    path = file.path
     try:
         if not path.exists():
-            raise Missing(f"no file {path}")
+            return Missing(f"no file {path}")
         if not path.is_file():
-            raise InvalidInput(f"{path} is no file; name the files you want to be cited")
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
+            return InvalidInput(f"{path} is no file; name files, folders or patterns such as 'docs/**/*.md'")
+        if path.stat().st_size > MAX_FILE:
+            return InvalidInput(f"{path} is larger than {MAX_FILE // 1_000_000} MB; give the part that matters")
+        with path.open("rb") as opened:
+            return kind_of(path.name, opened)
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > MAX_FILE:
-        raise InvalidInput(f"{path} is larger than {MAX_FILE // 1_000_000} MB; give the part that matters")
-    return data
+        return InvalidInput(f"{path} cannot be read: {error.strerror}")
 
 
-def _decoded(path: Path, data: bytes) -> str:
-    """UTF-8, or UTF-16 that says so, or else what older programs on Windows write."""
-    for encoding in ["utf-16"] if data.startswith(UTF_16) else ["utf-8-sig", "cp1252"]:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if not BINARY.search(text):
-            return text
-    raise InvalidInput(f"{path} is no text; give plain text, markdown or PDF")
-
-
-def _pdf_text(path: Path, data: bytes) -> str:
-    from pypdf import PdfReader  # slow to import
-    from pypdf.errors import DependencyError, FileNotDecryptedError
-
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every flaw that it gets over
+def _text(file: NamedFile) -> str | InvalidInput:
     try:
-        text = _pages(PdfReader(BytesIO(data)).pages)
-    except _TooLong:
-        raise InvalidInput(
-            f"{path} has over {MAX_PAGES:,} pages, or takes over {MAX_SECONDS} s to read; give the part that matters"
-        ) from None
-    except (DependencyError, FileNotDecryptedError):
-        raise InvalidInput(f"{path} is encrypted; save it without a password") from None
-    except Exception as error:  # pypdf raises whatever the damage leads to
-        raise InvalidInput(f"{path} is a damaged PDF ({type(error).__name__}); save it anew or give its text") from None
-    if not text.strip():
-        raise InvalidInput(f"{path} has no text, only pictures; run it through text recognition (OCR) first")
-    return text
+        with file.path.open("rb") as opened:
+            text = decoded(opened.read(MAX_FILE))
+    except OSError as error:
+        return InvalidInput(f"cannot be read: {error.strerror}")
+    if text is None:
+        return InvalidInput(NO_TEXT)
+    return csv_text(text) if file.path.suffix.lower() in TABLES else text
 
 
-def _pages(pages: Iterable[PageObject]) -> str:
-    """The pages' texts until there is more than a debate can take, without what no database stores."""
-    texts: list[str] = []
-    length = 0
-    began = time.monotonic()
-    for number, page in enumerate(pages, 1):
-        if number > MAX_PAGES or time.monotonic() - began > MAX_SECONDS:
-            raise _TooLong
-        texts.append(BINARY.sub("", page.extract_text()).encode("utf-8", "ignore").decode())
-        length += len(texts[-1])
-        if length > MAX_TEXT:
-            break
-    return "\n\n".join(texts)
+def _reason(file: NamedFile, fault: Exception) -> str:
+    return str(fault).removeprefix(f"{file.path} ").partition(";")[0].partition(":")[0]
 
 
-def _name(path: Path) -> str:
-    return NOT_IN_NAMES.sub("_", path.name).strip()[:MAX_NAME].strip() or "source"
+def _name(name: str) -> str:
+    return NOT_IN_NAMES.sub("_", name).strip()[-MAX_NAME:].strip() or "source"
 
 
 def _unused(name: str, used: Iterable[str]) -> str:

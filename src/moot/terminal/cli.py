@@ -57,7 +57,8 @@ def debate(
         bool, typer.Option("--no-checkpoints", help="Run through without asking a person between rounds.")
     ] = False,
     source: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A text, markdown or PDF file to argue from.")
+        list[str] | None,
+        typer.Option(metavar="PATH", help="A file, folder or 'pattern' of documents or code to argue from."),
     ] = None,
     stance_a: Annotated[str | None, typer.Option(metavar="pro|con", help="Debater A's stance.")] = None,
     model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from moot import settings
 from moot.app import App, build
+from moot.app.drafts import check_takes_sources
 from moot.core.debate import Action, Record, Status
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
@@ -80,7 +81,7 @@ class Asked(NamedTuple):
     options: Mapping[str, JsonValue]
     model_for: Sequence[str]
     set: Sequence[str]
-    sources: Sequence[Path] = ()
+    sources: Sequence[str] = ()
     unattended: bool = False
     """Whether no person is to be asked."""
 
@@ -89,17 +90,28 @@ class Asked(NamedTuple):
             raise InvalidInput("nothing to debate: give a QUESTION, --resume ID or --list (moot debate --help)")
         return self.question
 
-    def settings(self, formats: Mapping[str, AnyFormat]) -> dict[str, JsonValue]:
+    async def settings(self, formats: Mapping[str, AnyFormat]) -> dict[str, JsonValue]:
+        return await asyncio.to_thread(self._settings, formats)  # sources may be long
+
+    def _settings(self, formats: Mapping[str, AnyFormat]) -> dict[str, JsonValue]:
         chosen: dict[str, JsonValue] = dict(find(formats, self.format).unattended) if self.unattended else {}
         chosen |= {name: value for name, value in self.options.items() if value is not None}
         chosen |= dict(_key_value(text) for text in self.set)
         if self.model_for:
             chosen["models"] = dict(map(_pair, self.model_for))
         if self.sources:
-            from moot.retrieval.sources import read_all
-
-            chosen["sources"] = [source.model_dump() for source in read_all(self.sources)]
+            check_takes_sources(find(formats, self.format), formats)
+            chosen["sources"] = self._read_sources()
         return chosen
+
+    def _read_sources(self) -> list[JsonValue]:
+        """What is left out is said on stderr."""
+        from moot.retrieval.sources import read_all
+
+        read = read_all(self.sources)
+        if read.left_out:
+            say(Console(stderr=True), read.left_out, "yellow")
+        return [source.model_dump() for source in read.sources]
 
 
 class Tape(NamedTuple):
@@ -121,20 +133,20 @@ async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
     topic = asked.topic()
     how.check()
     async with build(settings.load(), tape=tape.open()) as app:
-        record = await app.create(asked.format, topic, asked.settings(app.formats))
+        record = await app.create(asked.format, topic, await asked.settings(app.formats))
         return await watch(app, StoredDebate(record), how)
 
 
 async def fork(debate_id: str, position: int | None, asked: Asked, how: Watching) -> Exit:
     how.check()
     async with build(settings.load()) as app:
-        record = await app.fork(debate_id, position, asked.settings(app.formats))
+        record = await app.fork(debate_id, position, await asked.settings(app.formats))
         return await watch(app, await app.load(record.id), how)
 
 
 async def estimate(asked: Asked, as_json: bool) -> None:
     async with build(settings.load()) as app:
-        most, typical = await app.estimate(asked.format, asked.topic(), asked.settings(app.formats))
+        most, typical = await app.estimate(asked.format, asked.topic(), await asked.settings(app.formats))
     if as_json:
         print_json({"most": most, "typical": typical})
     else:
@@ -152,7 +164,7 @@ async def resume(debate_id: str, asked: Asked, tape: Tape, how: Watching, estima
         stored = await app.load(debate_id)
         if asked.format not in ("", stored.record.format):
             raise InvalidInput(f"{debate_id} is a {stored.record.format}; another format is for a new debate")
-        if changes := asked._replace(format=stored.record.format).settings(app.formats):
+        if changes := await asked._replace(format=stored.record.format).settings(app.formats):
             await app.change(debate_id, changes)
             stored = await app.load(debate_id)
         if stored.record.status != Status.FINISHED:

@@ -107,7 +107,7 @@ async def _create(
     wanted: Evaluating,
     asked: Asked,
 ) -> _Draft:
-    given = {**asked.settings(app.formats), **found.settings}
+    given = {**await asked.settings(app.formats), **found.settings}
     expected = await app.estimate(format.name, found.topic, given)
     record = await app.create(format.name, found.topic, given)
     app.documents.choose(record.id, place)

@@ -107,7 +107,7 @@ def printable(text: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _printable_letter(letter: str) -> str:
-    if letter.isprintable() or letter in "\n\t" + JOINERS:
+    if letter.isprintable() or letter in "\n\t\f" + JOINERS:
         return letter
     if letter in INVISIBLE:
         return ""
