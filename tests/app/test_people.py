@@ -20,7 +20,7 @@ from moot.errors import InvalidInput, NotFound, WrongStatus
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import PANEL
-from moot.formats.panel.version_1 import MAX_REVISIONS
+from moot.formats.panel.steps import MAX_REVISIONS
 from moot.llm.client import Request
 from moot.records.documents import Place
 from moot.settings import WorkflowSettings
@@ -135,8 +135,8 @@ async def test_ending_early_goes_to_the_synthesis_and_says_so() -> None:
     await asking.reply("approve")
     ending = await asking.run()
     outcome = Decision.model_validate(ending.outcome)
-    assert (ending.stop_reason, outcome.confidence) == ("concluded", "Medium")
-    assert outcome.reasons == ["a person ended the rounds before the debaters agreed"]
+    assert (ending.stop_reason, outcome.confidence) == ("concluded", "Low")
+    assert outcome.reasons[0] == "the perspectives did not come to one recommendation"
 
 
 async def at_approval(**settings: Any) -> Asking:
@@ -148,9 +148,9 @@ async def at_approval(**settings: Any) -> Asking:
 
 async def test_approval_is_asked_with_the_recommendation_and_its_confidence() -> None:
     asking = await at_approval()
-    reason = "a person ended the rounds before the debaters agreed"
+    reason = "the perspectives did not come to one recommendation; one model, scripted:model, spoke in every seat"
     assert await asking.question() == Question(
-        f"Use Redis. It is fast enough.\nConfidence: Medium ({reason}).", ("approve", "guide", "reject"), 1800
+        f"Use Redis. It is fast enough.\nConfidence: Low ({reason}).", ("approve", "guide", "reject"), 1800
     )
 
 

@@ -128,19 +128,27 @@ async def test_a_critiques_issues_attack_the_proposals_and_what_stayed_open_the_
     )
 
 
-async def test_a_panels_speeches_support_what_was_made_of_them_and_rebuttals_attack_whom_they_name() -> None:
+async def test_a_panels_arguments_support_options_and_rebuttals_attack_whom_they_contest() -> None:
     openings = {FAST: "Memory is faster than any disk.", CLEAR: "One process less breaks less often."}
     synthesis = {
         **SYNTHESIS,
-        "perspectives": [{"perspective": FAST, "key_arguments": ["Memory is faster than any disk"]}],
+        "options": [
+            {"option": "Redis", "recommended": True, "why": "reads are slow"},
+            {"option": "No cache", "recommended": False, "why": "it is too slow"},
+        ],
+        "perspectives": [
+            {"perspective": FAST, "key_arguments": ["Memory is faster than any disk"], "option": "redis"},
+            {"perspective": CLEAR, "option": "No cache"},
+        ],
         "agreement": ["Some cache is needed."],
-        "dissent": "A cache is one more thing to break.",
     }
     panel = Panelists(
         opening=lambda call: openings[call.name],
         rebuttal=lambda call: {
             "content": f"{call.name} answers.",
-            "responding_to": [f"{FAST}: speed", "Nobody: x"] if call.name == CLEAR else [],
+            "responding_to": [f"{FAST}: speed", "Nobody: x", f"{CLEAR}: nights"],
+            "agrees_with": [CLEAR] if call.name == FAST else [],  # who concedes attacks nothing
+            "recommendation": "Mine first.",
         },
         synthesis=synthesis,
     )
@@ -149,15 +157,15 @@ async def test_a_panels_speeches_support_what_was_made_of_them_and_rebuttals_att
         == """\
 # Redis or not?
 
-[Performance Advocate]: First come latency, throughput, resource efficiency.
+[Redis]: reads are slow
 
-[Operational Simplicity]: First come debuggability, monitoring, deployment ease.
+[No cache]: it is too slow
 
 <Performance Advocate, key argument 1>: Memory is faster than any disk #(Performance Advocate) {turns: [2]}
-  +> [Performance Advocate]
+  +> [Redis]
 
 <Operational Simplicity, key argument 1>: One process less breaks less often. #(Operational Simplicity) {turns: [3]}
-  +> [Operational Simplicity]
+  +> [No cache]
 
 <Performance Advocate, opening of round 1>: Memory is faster than any disk. #(Performance Advocate) {turns: [2]}
   +> <Performance Advocate, key argument 1>
@@ -166,10 +174,10 @@ async def test_a_panels_speeches_support_what_was_made_of_them_and_rebuttals_att
   +> <Operational Simplicity, key argument 1>
 
 <Performance Advocate, rebuttal of round 1>: Performance Advocate answers. #(Performance Advocate) {turns: [4]}
-  +> [Performance Advocate]
+  +> [Redis]
 
 <Operational Simplicity, rebuttal of round 1>: Operational Simplicity answers. #(Operational Simplicity) {turns: [5]}
-  +> [Operational Simplicity]
+  +> [No cache]
   -> <Performance Advocate, opening of round 1>
 
 [Recommendation]: Use Redis. It is fast enough. #(Moderator) {turns: [7]}
@@ -177,7 +185,7 @@ async def test_a_panels_speeches_support_what_was_made_of_them_and_rebuttals_att
 <Agreement 1>: Some cache is needed. #(Moderator) {turns: [7]}
   +> [Recommendation]
 
-<Dissenting view>: A cache is one more thing to break. #(Moderator) {turns: [7]}
+<Dissenting view>: Performance Advocate: Mine first. Operational Simplicity: Mine first. #(Moderator) {turns: [7]}
   -> [Recommendation]
 """
     )

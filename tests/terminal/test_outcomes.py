@@ -73,11 +73,9 @@ def test_an_approved_decision_is_written_as_its_export_says(server: ModelServer)
     assert (front["debate"], front["title"], front["status"]) == (debate_id, QUESTION, "accepted")
     assert re.findall(r"^## .*", text, re.MULTILINE) == [
         "## Question",
-        "## Perspectives Considered",
-        "## Points of Agreement",
-        "## Key Tensions",
-        "## Recommendation",
-        "## Dissenting View",
+        "## Tensions",
+        "## Dissent",
+        "## Perspectives",
     ]
 
 

@@ -215,10 +215,10 @@ def test_a_panel_asks_nobody_unless_it_is_told_to_and_answers_with_its_decision(
     assert (record.status, record.settings["checkpoints"]) == (Status.FINISHED, False)
     lines = answer.choices[0].message.content.splitlines()
     assert (lines[0], lines[-1]) == (
-        "# Decision: Cats?",
+        "# Use Redis.",
         f"— [moot {record.id}]({theatre.url}/debates/{record.id})",
     )
-    assert "## Recommendation" in lines
+    assert "## Dissent" in lines
     assert not any(line.startswith(("---", "[^")) for line in lines)
 
 

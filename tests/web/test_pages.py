@@ -416,7 +416,7 @@ async def test_a_panel_is_steered_approved_and_made_a_workflow_by_forms_alone(ho
     assert page.one("p", id="document-place").text == f"Written to docs/decisions/{name} on the server."
     assert text.startswith(f"---\ndebate: {debate_id}\n")
     article = page.one("article", class_="document")
-    assert "Recommendation" in texts(article.all("h2"))
+    assert "Dissent" in texts(article.all("h2"))
     contents = [each.attributes["href"] for each in page.one("ul", class_="contents").all("a")]
     anchors = {f"#{each.attributes['id']}" for each in page if "id" in each.attributes}
     links = {each.attributes["href"] for each in article.all("a", class_="turn-link")}

@@ -141,8 +141,9 @@ class _Rehearsal:
         debate, seat = self._debate, self._debate.seats.get(step.seat)
         if seat is None:
             return _Size()
-        prompt, cap = self._measure.prompt(debate, step), debate.output_cap(step.seat)
-        self.limited |= cap < seat.max_tokens or _characters(_typical(cap)) == 0
+        prompt, left = self._measure.prompt(debate, step), debate.output_cap(step.seat)
+        cap = step.max_tokens or left
+        self.limited |= cap >= left < seat.max_tokens or _characters(_typical(cap)) == 0
         return _Size(prompt.longest, prompt.length, prompt.send(seat.model), cap)
 
     def _checked(self, position: int, step: Step, size: _Size) -> _Size:

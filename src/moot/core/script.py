@@ -122,15 +122,15 @@ class Debate(Generic[S]):
         finally:
             self.debating = False
 
-    def rounds(self, speaking: Sequence[str], closing: Sequence[str]) -> Iterator[int]:
+    def rounds(self, speaking: Sequence[str], closing: Sequence[str], usual: int | None = None) -> Iterator[int]:
         """Number the rounds until a limit is reached, keeping the output of the closing seats in reserve.
 
-        `speaking` names a seat once for each step it has in a round. Another round begins only while at
-        least a quarter of its usual output is left; its steps share what is left evenly, so that the
-        last round treats all sides alike.
+        `speaking` names a seat once for each step it has in a round. Another round begins only while at least a
+        quarter of its `usual` output, the seats' caps unless given, is left; its steps share what is left evenly, so
+        that the last round treats all sides alike.
         """
         limit = self.settings.max_total_output_tokens
-        usual = sum(self.seats[seat].max_tokens for seat in speaking)
+        usual = usual or sum(self.seats[seat].max_tokens for seat in speaking)
         self._speaking = len(speaking)
         self._reserve = min(sum(self.seats[seat].max_tokens for seat in closing), limit // 2)
         number = 0

@@ -22,6 +22,12 @@ def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> 
             yield say("the {judge} is of the same model family ({family}) as {kin}", **values)
 
 
+def only_model(debate: Debate[Any]) -> str:
+    """The one model that spoke in every seat; empty when there were several."""
+    spoke = {turn.model for turn in debate.transcript if turn.model} or {seat.model for seat in debate.seats.values()}
+    return spoke.pop().rpartition("#")[2] if len(spoke) == 1 else ""
+
+
 def _models_of(debate: Debate[Any], seat: str) -> set[str]:
     """Those that spoke there; a fork may have begun with another than it has now."""
     spoken = {turn.model for turn in debate.transcript if turn.seat == seat and turn.model}

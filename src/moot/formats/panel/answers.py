@@ -2,59 +2,84 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from moot.core.debate import Answer
 from moot.core.fields import MAX_ITEMS, Flag, Text, Texts, Words, at_most
 
+MAX_SEATS = 4
+UNREAD = (
+    "The moderator's synthesis could not be read, so nothing is recommended. What each perspective argued stands below."
+)
 
-def _objects(value: Any) -> Any:
+
+def objects(value: Any) -> Any:
     parts = [value] if isinstance(value, dict) else value
     return [part for part in parts if isinstance(part, dict)][:MAX_ITEMS] if isinstance(parts, list) else []
 
 
-class Analysis(Answer):
-    """How the moderator understands the question, and who should debate it."""
+def _cards(value: Any) -> Any:
+    """A perspective may be named alone: it is the catalog's then."""
+    parts = value if isinstance(value, list) else [value]
+    return objects([{"name": part} if isinstance(part, str) else part for part in parts])
+
+
+class Framing(Answer):
+    """How the moderator understands the question."""
 
     shown = "framing"
 
     framing: Annotated[Words, at_most(500)]
-    domain: Annotated[Text, at_most(60)] = ""
     constraints: Texts = Field(default_factory=list)
     too_vague: Flag = False
     question: Annotated[Text, at_most(300)] = ""
-    debaters: int = 0
-    perspectives: Texts = Field(default_factory=list)
 
     @classmethod
     def fallback(cls) -> Self:
         return cls(framing="The moderator's analysis could not be read.")
 
 
-@cache
-def analysis_of(names: tuple[str, ...]) -> type[Analysis]:
-    """The analysis as the moderator sees it: perspectives by the names of the catalog."""
-    schema = {"type": "array", "items": {"type": "string", "enum": list(names)}, "minItems": 2, "maxItems": 4}
-    number = {"type": "integer", "minimum": 2, "maximum": 4}
-    return create_model(
-        "Analysis",
-        __base__=Analysis,
-        debaters=(Annotated[int, BeforeValidator(_number), WithJsonSchema(number)], 0),
-        perspectives=(Annotated[Texts, WithJsonSchema(schema)], Field(default_factory=list)),
+class Card(BaseModel):
+    """A perspective as the moderator writes it for the question."""
+
+    name: Annotated[Text, at_most(60)] = ""
+    wants: Texts = Field(default_factory=list)
+    gives_up: Annotated[Text, at_most(160)] = ""
+
+
+class Opposed(BaseModel):
+    """One perspective gives up what another wants."""
+
+    one: Annotated[Text, at_most(60)] = ""
+    other: Annotated[Text, at_most(60)] = ""
+    over: Annotated[Text, at_most(160)] = ""
+
+
+class Titled(Framing):
+    """With the question as a reader would understand it."""
+
+    title: Annotated[Text, at_most(160)] = ""
+
+
+Pairs = Annotated[list[Opposed], at_most(MAX_SEATS, "maxItems"), BeforeValidator(objects)]
+
+
+class Analysis(Titled):
+    """With the perspectives that should debate it, and who of them is against whom."""
+
+    perspectives: Annotated[list[Card], at_most(MAX_SEATS, "maxItems"), BeforeValidator(_cards)] = Field(
+        default_factory=list
     )
+    opposed: Pairs = Field(default_factory=list)
 
 
-def _number(value: Any) -> Any:
-    try:
-        return max(0, min(9, int(float(value))))
-    except (TypeError, ValueError, OverflowError):
-        return 0
+AnalysisOfChosen = create_model("Analysis", __base__=Titled, opposed=(Pairs, Field(default_factory=list)))
+"""For perspectives that a person has chosen: they are not asked for again."""
 
 
-class Rebuttal(Answer):
+class Reply(Answer):
     """An answer to the others, and to which of their points."""
 
     shown = "content"
@@ -71,15 +96,16 @@ class Rebuttal(Answer):
         return cls(content="(This rebuttal could not be read.)")
 
 
-class Evidence(BaseModel):
-    """The very words in which a debater agrees with another or gives in."""
+class Rebuttal(Reply):
+    """With the debater's position after it: agreement is computed from these and from nothing else."""
 
-    perspective: Annotated[Text, at_most(60)] = ""
-    quote: Annotated[Text, at_most(300)] = ""
+    concedes: Texts = Field(default_factory=list)
+    recommendation: Annotated[Text, at_most(300)] = ""
+    agrees_with: Texts = Field(default_factory=list)
+    would_change: Annotated[Text, at_most(300)] = ""
 
 
-State = Literal["converging", "stagnating", "new_ground", "clear_winner"]
-Decision = Literal["continue", "clarify", "conclude"]
+Verdict = Literal["continue", "clarify", "conclude"]
 
 
 class Evaluation(Answer):
@@ -88,10 +114,9 @@ class Evaluation(Answer):
     shown = "summary"
 
     summary: Annotated[Words, at_most(800)]
-    state: State
-    evidence: Annotated[list[Evidence], at_most(4, "maxItems"), BeforeValidator(_objects)] = Field(default_factory=list)
-    winner: Annotated[Text, at_most(60)] = ""
-    decision: Decision
+    state: Literal["converging", "stagnating", "new_ground", "clear_winner"]
+    decision: Verdict
+    differ: Texts = Field(default_factory=list)
     clarification: Annotated[Text, at_most(300)] = ""
     strayed: Texts = Field(default_factory=list)
     mute: Texts = Field(default_factory=list)
@@ -105,7 +130,7 @@ class Evaluation(Answer):
         )
 
 
-class Considered(BaseModel):
+class View(BaseModel):
     """A perspective in the synthesis."""
 
     perspective: Annotated[Text, at_most(60)] = ""
@@ -113,25 +138,41 @@ class Considered(BaseModel):
     trade_offs_accepted: Annotated[Text, at_most(240)] = ""
 
 
+class Considered(View):
+    """With the option that it argues for."""
+
+    option: Annotated[Text, at_most(120)] = ""
+
+
+class ConsideredOption(BaseModel):
+    """Something that could be done, and why it is or is not recommended."""
+
+    option: Annotated[Text, at_most(120)] = ""
+    recommended: Flag = False
+    why: Annotated[Text, at_most(300)] = ""
+
+
+Considerations = Annotated[list[Considered], at_most(MAX_SEATS, "maxItems"), BeforeValidator(objects)]
+
+
 class Synthesis(Answer):
-    """The decision as the moderator writes it."""
+    """The decision in a sentence, what tipped the balance, and all that a decision maker wants to see beside it."""
 
     shown = "recommendation"
 
-    recommendation: Annotated[Words, at_most(2000)]
-    perspectives: Annotated[list[Considered], at_most(4, "maxItems"), BeforeValidator(_objects)] = Field(
+    recommendation: Annotated[Words, at_most(400)]
+    lead: Annotated[Text, at_most(600)] = ""
+    options: Annotated[list[ConsideredOption], at_most(6, "maxItems"), BeforeValidator(objects)] = Field(
         default_factory=list
     )
+    perspectives: Considerations = Field(default_factory=list)
     agreement: Texts = Field(default_factory=list)
     tensions: Texts = Field(default_factory=list)
-    caveats: Texts = Field(default_factory=list)
-    dissent: Annotated[Text, at_most(600)] = ""
+    changes_if: Texts = Field(default_factory=list)
+    open_questions: Texts = Field(default_factory=list)
     tasks: Texts = Field(default_factory=list)
     acceptance: Texts = Field(default_factory=list)
 
     @classmethod
     def fallback(cls) -> Self:
-        return cls(
-            recommendation="The moderator's synthesis could not be read, so nothing is recommended. "
-            "What each perspective argued stands below."
-        )
+        return cls(recommendation=UNREAD)

@@ -1,55 +1,49 @@
 """The decision a panel comes to: what was considered, what is recommended, how sure that is and why.
 
-The words are the moderator's; links to turns, confidence, dissent that was left out and everything counted are code's.
+The words are the moderator's; links to turns, confidence, agreement, dissent and everything counted are code's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from textwrap import indent
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 from rapidfuzz.fuzz import token_set_ratio
 
 from moot.core.debate import Issue, Outcome, Record, Turn
 from moot.core.script import Debate
-from moot.core.trace import iso
-from moot.formats.panel.answers import Considered, Evaluation, Synthesis
-from moot.formats.panel.assessment import ARGUED, SEATS, Casting, evidence, facts, muted, names, quotes, spoken
+from moot.formats.panel import record as records
+from moot.formats.panel.answers import Considered, Framing, Synthesis, View
+from moot.formats.panel.assessment import facts, quotes
+from moot.formats.panel.barred import marked, rests_on, told
+from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, names, spoken
+from moot.formats.panel.confidence import Level, confidence, not_asked
+from moot.formats.panel.positions import final_agreement, last_round, positions
+from moot.formats.panel.record import first_sentence
 from moot.text.language import sentences
-from moot.text.markdown import contained, front_matter, in_line
-from moot.trust.caveats import about_models
+from moot.trust.caveats import about_models, only_model
 
-Confidence = Literal["High", "Medium", "Low"]
-LEVELS: tuple[Confidence, ...] = ("Low", "Medium", "High")
 LINKED = 55.0
 """A key argument so like a sentence of a turn, out of 100, came from there."""
-MAX_LINKS, CLOSE = 2, 10.0
-"""At most so many turns, and only those nearly as like it as the likest."""
 MAX_COMPARED = 1000
 """Characters of a point and of a sentence; comparing takes their product."""
-SHORT = 160
-CONVERGED = {"agreed": 2, "clear_winner": 2, "quick_agreement": 1, "stagnant": 1, "concluded": 1}
-"""How far up the levels each way of ending may lead; any other ran out of something."""
+MAX_LINKS, CLOSE = 2, 10.0
+"""At most so many turns, and only those nearly as like it as the likest."""
 REASONS = {
-    "agreed": "the debaters agreed, in their own words",
+    "agreed": "every debater declared the same recommendation",
+    "majority": "most debaters declared the same recommendation",
     "clear_winner": "another debater conceded to one perspective, in its own words",
     "quick_agreement": "everybody agreed in the first round",
     "stagnant": "the arguments stopped moving before agreement",
     "repetition": "the debaters repeated themselves without agreeing",
 }
-BECAUSE = {
-    **REASONS,
-    "quick_agreement": f"quick agreement: {REASONS['quick_agreement']}",
-    "concluded": "a person ended the rounds before the debaters agreed",
-}
-"""Why the confidence is what it is."""
 
 
 class KeyArgument(BaseModel):
     text: str
     turns: list[int] = Field(default_factory=list, description="the positions of the turns it came from")
+    barred: bool = Field(False, description="whether it repeats a quote that does not stand in its source")
 
 
 class FinalPosition(BaseModel):
@@ -61,6 +55,26 @@ class FinalPosition(BaseModel):
     trade_offs: str
     verified_quotes: int = 0
     all_quotes: int = 0
+    option: str = Field("", description="the option it argues for")
+    recommendation: str = Field("", description="its last own position")
+    agrees: bool = Field(False, description="whether it declared the recommendation that most share")
+    would_change: str = Field("", description="what would change its mind")
+
+
+class Option(BaseModel):
+    """Something that could be done, and why it is or is not recommended."""
+
+    name: str
+    recommended: bool
+    why: str
+
+
+class Told(BaseModel):
+    """What a person told the panel, in which turn and after which round; 0 is before the first."""
+
+    round: int
+    turn: int
+    text: str
 
 
 class RoundFacts(BaseModel):
@@ -82,8 +96,9 @@ class Decision(Outcome):
     tensions: list[str]
     conditions: list[str] = Field(description="what might change the recommendation")
     dissent: str
-    confidence: Confidence
+    confidence: Level
     reasons: list[str] = Field(description="why the confidence is what it is")
+    lifts: list[str] = Field(default_factory=list, description="what would raise the confidence")
     rounds: list[RoundFacts]
     tasks: list[str]
     acceptance: list[str]
@@ -91,18 +106,30 @@ class Decision(Outcome):
     remark: str = Field("", description="why a person rejected it")
     fallback: bool = False
     ended: str = ""
+    title: str = Field("", description="the question as the moderator restated it, where it had to be clarified")
+    options: list[Option] = Field(default_factory=list)
+    open_questions: list[str] = Field(default_factory=list)
+    told: list[Told] = Field(default_factory=list, description="what a person told the panel")
+    sources: list[str] = Field(default_factory=list, description="the names of S1, S2, …")
 
     def headline(self) -> str:
-        said = {True: ", approved", False: ", rejected", None: ""}[self.approved]
-        return f"{first_sentence(self.summary)} ({self.confidence} confidence{said})"
+        say, what = self.say, {"decision": first_sentence(self.summary), "level": records.level(self)}
+        match self.approved:
+            case None:
+                return say("{decision} ({level} confidence)", **what)
+            case True:
+                return say("{decision} ({level} confidence, approved)", **what)
+            case False:
+                return say("{decision} ({level} confidence, rejected)", **what)
 
     def table(self) -> tuple[tuple[str, ...], ...]:
+        say = self.say
         rows = [
             (view.name, str(len(view.key_arguments)), f"{view.verified_quotes}/{view.all_quotes}", self._new(view.seat))
             for view in self.perspectives
         ]
         cited = any(view.all_quotes for view in self.perspectives)
-        header = ("perspective", "key arguments", "quotes verified", "new in last round")
+        header = (say("perspective"), say("key arguments"), say("quotes verified"), say("new in last round"))
         return tuple((*row[:2], *row[3 - cited :]) for row in (header, *rows))
 
     def _new(self, seat: str) -> str:
@@ -113,111 +140,163 @@ class Decision(Outcome):
         return self.approved is True
 
     def document(self, record: Record, turns: Sequence[Turn]) -> str:
-        return "\n".join(_record(self, record, turns))
+        return "\n".join(records.document(self, record, turns))
 
     def issue(self, record: Record) -> Issue | None:
-        if self.fallback or self.approved is False:
-            return None
-        return Issue(f"Act on the decision: {in_line(first_sentence(record.topic))}", "\n".join(_issue(self, record)))
+        return None if self.fallback or self.approved is False else records.issue(self, record)
 
 
 def decision(
-    debate: Debate[Any], casting: Casting, synthesis: Turn, approved: bool | None, remark: str = ""
+    debate: Debate[Any], casting: Casting, synthesis: Turn | None, approved: bool | None = None, remark: str = ""
 ) -> Decision:
-    answer = Synthesis.model_validate(synthesis.data)
-    level, reasons = confidence(debate, synthesis)
-    tensions = answer.tensions or ([] if _converged(debate) else ["Unresolved: the perspectives did not agree."])
+    say = debate.language
+    answer = Synthesis.model_validate(synthesis.data) if synthesis else Synthesis(recommendation=_nothing(debate))
+    rated = confidence(debate, synthesis, f"{answer.recommendation}\n{answer.lead}")
+    agreed = final_agreement(debate)
+    unresolved = [] if agreed.of_all else [say("unresolved: the perspectives did not agree")]
     return Decision(
         summary=answer.recommendation,
-        perspectives=[_view(debate, seat, name, answer) for seat, name in names(debate).items() if seat in SEATS],
-        agreement=answer.agreement,
-        tensions=tensions,
-        conditions=answer.caveats,
-        dissent=answer.dissent or _kept_dissent(debate),
-        confidence=level,
-        reasons=reasons,
-        rounds=[_round_facts(debate, round) for round in range(1, rounds_of(debate) + 1)],
+        lead=answer.lead,
+        language=say.code,
+        title=_title(debate),
+        perspectives=views(debate, answer.perspectives, agreed.agreeing),
+        options=[Option(name=each.option, recommended=each.recommended, why=each.why) for each in answer.options],
+        agreement=marked(debate, answer.agreement),
+        tensions=marked(debate, answer.tensions) or unresolved,
+        conditions=answer.changes_if,
+        dissent="\n\n".join(_dissent(debate, agreed.differing)),
+        confidence=rated.level,
+        reasons=rated.reasons,
+        lifts=rated.lifts,
+        rounds=round_facts(debate),
         tasks=answer.tasks,
         acceptance=answer.acceptance,
+        open_questions=answer.open_questions,
+        told=list(_told(debate)),
+        sources=[source.name for source in debate.settings.sources],
         approved=approved,
         remark=remark,
-        fallback="fallback" in synthesis.marks,
+        fallback=synthesis is None or "fallback" in synthesis.marks,
         ended=debate.stop_reason or "",
-        caveats=list(_caveats(debate, casting)),
+        caveats=[*told(debate), *caveats(debate, casting)],
     )
 
 
-def rounds_of(debate: Debate[Any]) -> int:
-    return max((turn.round or 0 for turn in debate.transcript), default=0)
+def _nothing(debate: Debate[Any]) -> str:
+    return debate.language("Nobody spoke, so nothing is recommended.")
 
 
-def confidence(debate: Debate[Any], synthesis: Turn) -> tuple[Confidence, list[str]]:
-    """From what happened, never from what the model claims: how it ended, less one level for each weakness."""
-    ended = debate.stop_reason or ""
-    level = CONVERGED.get(ended, 0)
-    weaknesses = list(_weaknesses(debate, synthesis))
-    first = BECAUSE.get(ended, "the rounds ran out before the debaters agreed")
-    return LEVELS[max(0, level - len(weaknesses))], [first, *weaknesses]
+def _title(debate: Debate[Any]) -> str:
+    """The moderator's restatement of a question that a person had to clarify."""
+    turn = analysis(debate)
+    if turn is None or not any(said.kind == "answer" for said in debate.in_round(None)):
+        return ""
+    return str((turn.data or {}).get("title") or "")
 
 
-def _weaknesses(debate: Debate[Any], synthesis: Turn) -> Iterator[str]:
-    known, last = names(debate), facts(debate, rounds_of(debate))
-    unread = [turn for turn in (*debate.transcript, synthesis) if "fallback" in turn.marks]
-    if unread:
-        number = len({turn.position for turn in unread})
-        yield "an answer could not be read" if number == 1 else f"{number} answers could not be read"
-    if missing := _incomplete(debate):
-        yield f"not everybody had their say: {', '.join(known[seat] for seat in missing)}"
-    if last.repeating:
-        yield f"repeating themselves in the last round: {', '.join(known[seat] for seat in last.repeating)}"
-    false = sum(len(facts(debate, round).unverified) for round in range(1, rounds_of(debate) + 1))
-    if false:
-        yield "a quote does not stand in its source" if false == 1 else f"{false} quotes do not stand in their source"
-
-
-def _incomplete(debate: Debate[Any]) -> list[str]:
-    late = {turn.seat for turn in debate.transcript if "late" in turn.marks}
-    return [seat for seat in names(debate) if seat in late or seat in muted(debate)]
-
-
-def _converged(debate: Debate[Any]) -> bool:
-    return debate.stop_reason in ("agreed", "clear_winner", "quick_agreement")
-
-
-def _caveats(debate: Debate[Any], casting: Casting) -> Iterator[str]:
-    known = {seat: name for seat, name in names(debate).items() if seat in SEATS}
-    if "chose" not in casting.note or "keywords" in casting.note:
-        yield casting.note
-    if not any(map(spoken, debate.transcript)):
-        yield "nobody spoke: there was nothing to decide from"
+def _told(debate: Debate[Any]) -> Iterator[Told]:
+    round = 0
     for turn in debate.transcript:
+        round = turn.round or round
+        rejects = (turn.data or {}).get("action") == "reject"
+        if turn.seat == "human" and turn.content and turn.kind != "conclude" and not rejects:
+            yield Told(round=round, turn=turn.position, text=turn.content)
+
+
+def _dissent(debate: Debate[Any], differing: Sequence[str]) -> Iterator[str]:
+    """Each dissenter's last own position; where none was declared, how it began its last opening."""
+    say, known, held = debate.language, names(debate), positions(debate)
+    for seat in differing:
+        if own := held.get(seat):
+            text = f"{known[seat]}: {own.recommendation}"
+            if own.would_change:
+                text += " " + say("(Would change its mind: {condition})", condition=own.would_change)
+            yield text
+            continue
+        spoke = [turn for turn in debate.of_seat(seat) if spoken(turn)]
+        openings = [turn for turn in spoke if turn.kind == "opening"] or spoke
+        if openings:
+            yield f"{known[seat]}: {first_sentence(openings[-1].content)}"
+
+
+def caveats(debate: Debate[Any], casting: Casting) -> Iterator[str]:
+    say = debate.language
+    known = {seat: name for seat, name in names(debate).items() if seat in SEATS}
+    if casting.by == "keywords":
+        yield casting.note
+    if casting.warning:
+        yield casting.warning
+    if not any(map(spoken, debate.transcript)):
+        yield say("nobody spoke: there was nothing to decide from")
+    for turn in debate.transcript:
+        yield from _about_turn(debate, turn, known)
+    for seat, name in known.items() if debate.settings.rules > 1 else ():
+        for kind in not_asked(debate, seat):
+            yield say("{name} was not asked for its {kind} in the last round", name=name, kind=say_kind(debate, kind))
+    yield from (say("{name} was muted for straying from the question", name=known[seat]) for seat in muted(debate))
+    analysed, answered = analysis(debate), any(said.kind == "answer" for said in debate.transcript)
+    if analysed and Framing.model_validate(analysed.data).too_vague and not answered:
+        yield say("the moderator found the question vague, and nobody was there to clarify it")
+    if debate.settings.rules == 1 or not only_model(debate):  # that is a reason of the confidence
+        yield from about_models(debate, "moderator", known)
+
+
+def say_kind(debate: Debate[Any], kind: str) -> str:
+    say = debate.language
+    return say("opening") if kind == "opening" else say("rebuttal")
+
+
+def _about_turn(debate: Debate[Any], turn: Turn, known: dict[str, str]) -> Iterator[str]:
+    say = debate.language
+    if turn.kind in ARGUED:
+        what = {"name": known[turn.seat], "kind": say_kind(debate, turn.kind), "round": turn.round}
         if "late" in turn.marks:
-            yield f"{known[turn.seat]} was late and missed its {turn.kind} in round {turn.round}"
-        if turn.kind in ARGUED and "truncated" in turn.marks:
-            yield f"{known[turn.seat]}'s {turn.kind} in round {turn.round} ran into the output cap"
-        if turn.kind == "passages" and turn.marks:
-            yield f"the sources could not be searched in round {turn.round}: the debaters knew only their names"
-    yield from (f"{known[seat]} was muted for straying from the question" for seat in muted(debate))
-    vague = [turn for turn in debate.transcript if turn.kind == "analysis" and (turn.data or {}).get("too_vague")]
-    if vague and not any(turn.kind == "answer" for turn in debate.transcript):
-        yield "the moderator found the question vague, and nobody was there to clarify it"
-    yield from about_models(debate, "moderator", known)
+            yield say("{name} was late and missed its {kind} in round {round}", **what)
+        if "truncated" in turn.marks:
+            yield say("{name}'s {kind} in round {round} ran into the output cap", **what)
+    if turn.kind == "passages" and turn.marks:
+        yield say(
+            "the sources could not be searched in round {round}: the debaters knew only their names", round=turn.round
+        )
 
 
-def _view(debate: Debate[Any], seat: str, name: str, answer: Synthesis) -> FinalPosition:
+def views(debate: Debate[Any], written: Sequence[View], agreeing: Sequence[str] = ()) -> list[FinalPosition]:
+    """Every perspective of the panel, with what the moderator wrote of it."""
+    by_name = {each.perspective.casefold(): each for each in reversed(written)}
+    seats = {seat: name for seat, name in names(debate).items() if seat in SEATS}
+    return [
+        _view(debate, seat, name, by_name.get(name.casefold(), View()), seat in agreeing)
+        for seat, name in seats.items()
+    ]
+
+
+def _view(debate: Debate[Any], seat: str, name: str, mine: View, agrees: bool) -> FinalPosition:
     said = [turn for turn in debate.of_seat(seat) if spoken(turn)]
-    mine = next((each for each in answer.perspectives if each.perspective.casefold() == name.casefold()), Considered())
-    openings = [(first_sentence(turn.content), [turn.position]) for turn in said if turn.kind == "opening"]
-    points = [(point, linked(point, said)) for point in mine.key_arguments] or openings
+    held = positions(debate).get(seat)
     found = [quote for turn in said for quote in quotes(turn.content, tuple(debate.settings.sources))]
     return FinalPosition(
         seat=seat,
         name=name,
-        key_arguments=[KeyArgument(text=point, turns=turns) for point, turns in points],
+        key_arguments=_key_arguments(debate, mine, said),
         trade_offs=mine.trade_offs_accepted,
         verified_quotes=sum(quote.verdict == "verified" for quote in found),
         all_quotes=len(found),
+        option=mine.option if isinstance(mine, Considered) else "",
+        recommendation=held.recommendation if held else "",
+        agrees=agrees,
+        would_change=held.would_change if held else "",
     )
+
+
+def _key_arguments(debate: Debate[Any], mine: View, said: Sequence[Turn]) -> list[KeyArgument]:
+    """As the moderator chose them, with the turns they came from; else how each opening began."""
+    openings = [(first_sentence(turn.content), [turn.position]) for turn in said if turn.kind == "opening"]
+    points = [(point, linked(point, said)) for point in mine.key_arguments] or openings
+    checked = debate.settings.rules > 1
+    return [
+        KeyArgument(text=text, turns=turns, barred=checked and rests_on(debate, text) is not None)
+        for text, turns in points
+    ]
 
 
 def linked(point: str, turns: Sequence[Turn]) -> list[int]:
@@ -235,105 +314,10 @@ def linked(point: str, turns: Sequence[Turn]) -> list[int]:
     return sorted(position for _, position in likely)
 
 
-def _kept_dissent(debate: Debate[Any]) -> str:
-    """What those said last who never agreed, when the moderator leaves it out."""
-    if _converged(debate):
-        turn = [turn for turn in debate.transcript if turn.kind == "evaluation"][-1]
-        agreeing = evidence(debate, Evaluation.model_validate(turn.data))
-    else:
-        agreeing = {}
-    last = {turn.seat: turn for turn in debate.transcript if spoken(turn)}
-    known = names(debate)
-    holding = [f"{known[seat]}: {first_sentence(turn.content)}" for seat, turn in last.items() if seat not in agreeing]
-    return " ".join(holding)
-
-
-def _round_facts(debate: Debate[Any], round: int) -> RoundFacts:
-    found = facts(debate, round)
-    return RoundFacts(round=round, novelty=found.novelty, repetition=found.repetition, late=list(found.late))
-
-
-def first_sentence(text: str) -> str:
-    sentence = next(iter(sentences(" ".join(text.split()))), "")
-    return sentence if len(sentence) <= SHORT else sentence[: SHORT - 1].rsplit(" ", 1)[0] + "…"
-
-
-# The record as a document
-
-
-def _record(outcome: Decision, record: Record, turns: Sequence[Turn]) -> Iterator[str]:
-    date = iso(record.finished_at or record.created_at)[:10]
-    yield front_matter(
-        {
-            "debate": record.id,
-            "title": " ".join(record.topic.split()),
-            "date": date,
-            "status": {True: "accepted", False: "rejected", None: "proposed"}[outcome.approved],
-            "confidence": outcome.confidence,
-            "rounds": len(outcome.rounds),
-            "perspectives": [view.name for view in outcome.perspectives],
-        }
-    )
-    yield f"# Decision: {in_line(first_sentence(record.topic))}\n"
-    yield f"**Date:** {date}  "
-    yield f"**Debate ID:** {record.id}  "
-    yield f"**Rounds:** {len(outcome.rounds)}  "
-    yield f"**Perspectives:** {', '.join(in_line(view.name) for view in outcome.perspectives)}\n"
-    yield f"## Question\n\n{_safe(record.topic)}\n"
-    yield "## Perspectives Considered\n"
-    for view in outcome.perspectives:
-        yield from _considered(view)
-    yield from _list("## Points of Agreement", outcome.agreement, "The perspectives agreed on nothing explicitly.")
-    yield from _list("## Key Tensions", outcome.tensions, "No tension was left open.")
-    yield f"## Recommendation\n\n{_safe(outcome.summary)}\n"
-    yield f"**Confidence:** {outcome.confidence} ({'; '.join(map(in_line, outcome.reasons))})\n"
-    yield from _list("**Caveats:**", [*outcome.conditions, *outcome.caveats], "none")
-    yield f"## Dissenting View\n\n{_safe(outcome.dissent) if outcome.dissent else 'None was left.'}\n"
-    if outcome.approved is False:
-        yield f"**Rejected:** {in_line(outcome.remark)}\n"
-    yield from _footnotes(outcome, turns)
-
-
-def _considered(view: FinalPosition) -> Iterator[str]:
-    yield f"### {in_line(view.name)}\n"
-    yield "- Key arguments:"
-    for argument in view.key_arguments:
-        notes = "".join(f"[^turn-{position}]" for position in argument.turns)
-        yield f"  - {in_line(argument.text)}{notes or ' (found in no turn of this perspective)'}"
-    if not view.key_arguments:
-        yield "  - none"
-    yield f"- Trade-offs accepted: {in_line(view.trade_offs) or 'none were named'}\n"
-
-
-def _list(heading: str, items: Sequence[str], otherwise: str, mark: str = "-") -> Iterator[str]:
-    yield heading + "\n"
-    yield "\n".join(f"{mark} {in_line(item)}" for item in items) if items else otherwise
-    yield ""
-
-
-def _footnotes(outcome: Decision, turns: Sequence[Turn]) -> Iterator[str]:
-    """Every turn that is pointed to, in full."""
-    wanted = {position for view in outcome.perspectives for each in view.key_arguments for position in each.turns}
-    by_seat = {view.seat: view.name for view in outcome.perspectives}
-    for turn in turns:
-        if turn.position in wanted:
-            about = f"{in_line(by_seat[turn.seat])}, {turn.kind} of round {turn.round}"
-            yield indent(f"[^turn-{turn.position}]: **{about}**\n\n{_safe(turn.content)}\n", "    ").lstrip()
-
-
-def _issue(outcome: Decision, record: Record) -> Iterator[str]:
-    yield f"## Context\n\n{_safe(record.topic)}\n"
-    for view in outcome.perspectives:
-        yield f"- **{in_line(view.name)}:** {in_line('; '.join(each.text for each in view.key_arguments) or '–')}"
-    yield f"\n## Decision\n\n{_safe(outcome.summary)}\n\nConfidence: {outcome.confidence}.\n"
-    if outcome.dissent:
-        yield f"Dissenting view: {in_line(outcome.dissent)}\n"
-    yield from _list("## Tasks", outcome.tasks, "- [ ] Carry out the decision.", "- [ ]")
-    otherwise = "- [ ] What the decision asks for is in place."
-    yield from _list("## Acceptance criteria", outcome.acceptance, otherwise, "- [ ]")
-    yield f"Debate: {record.id}"
-
-
-def _safe(text: str) -> str:
-    """Somebody's text that cannot leave its place, nor forge a heading of the record or a footnote."""
-    return contained(text, 3).replace("[^", "\\[^")
+def round_facts(debate: Debate[Any]) -> list[RoundFacts]:
+    rounds = range(1, last_round(debate) + 1)
+    found = [(round, facts(debate, round)) for round in rounds]
+    return [
+        RoundFacts(round=round, novelty=each.novelty, repetition=each.repetition, late=list(each.late))
+        for round, each in found
+    ]

@@ -76,9 +76,9 @@ class _Trade(NamedTuple):
     costs: frozenset[str]
 
 
-def catalog(custom: Sequence[Perspective]) -> tuple[Perspective, ...]:
-    """The built-in perspectives, then the user's own; one of the same name takes the built-in's place."""
-    return _distinct([*_file().perspectives, *custom])
+def catalog(custom: Sequence[Perspective], first: int | None = None) -> tuple[Perspective, ...]:
+    """The built-in perspectives, or the first of them, then the user's own; one of the same name takes their place."""
+    return _distinct([*_file().perspectives[:first], *custom])
 
 
 def find(catalog: Iterable[Perspective], name: str) -> Perspective | None:
@@ -91,8 +91,8 @@ def opposed(a: Perspective, b: Perspective) -> bool:
     return not (one.costs.isdisjoint(other.values) and other.costs.isdisjoint(one.values))
 
 
-def fault(chosen: Sequence[Perspective]) -> str | None:
-    """Why these cannot debate with each other, and what to do; None if they can."""
+def fault(chosen: Sequence[Perspective], opposition: bool = True) -> str | None:
+    """Why these cannot debate with each other, and what to do; None if they can. Opposition may be left out of it."""
     if not MIN_PERSPECTIVES <= len(chosen) <= MAX_PERSPECTIVES:
         missing = MIN_PERSPECTIVES - len(chosen)
         change = f"{missing} more" if missing > 0 else f"{len(chosen) - MAX_PERSPECTIVES} fewer"
@@ -102,7 +102,7 @@ def fault(chosen: Sequence[Perspective]) -> str | None:
     for at, perspective in enumerate(chosen):
         if keys[at] in keys[:at]:
             return f"{perspective.name!r} is chosen twice; choose each perspective once"
-    if any(opposed(a, b) for a, b in combinations(chosen, 2)):
+    if not opposition or any(opposed(a, b) for a, b in combinations(chosen, 2)):
         return None
     names = ", ".join(perspective.name for perspective in chosen)
     return f"nothing to debate: none of {names} values what another gives up; exchange one for another that does"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
@@ -40,7 +40,12 @@ class PanelSettings(Settings):
     )
     checkpoints: bool = Field(True, description="ask a person after each round, and for approval at the end")
     checkpoint_timeout_seconds: float = Field(1800, gt=0, allow_inf_nan=False, description="then it is paused")
-    round_timeout_seconds: float = Field(120, gt=0, allow_inf_nan=False, description="who is later misses the round")
+    round_timeout_seconds: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="of a round's debaters; who is silent then misses it. Empty: 120, or as the model's pace needs",
+    )
     token_budget_per_round: Annotated[int, Field(ge=0), BeforeValidator(_unlimited)] = Field(
         2000, description="output tokens of one debater in one round; 0 or unlimited turns it off"
     )
@@ -48,16 +53,24 @@ class PanelSettings(Settings):
     model_debater: str | None = Field(None, description="the model of all debaters")
     model_moderator: str | None = Field(None, description="the moderator's model")
 
+    rules: ClassVar[int] = 2
+    """The version of the panel whose settings these are."""
+
     @model_validator(mode="after")
-    def _can_debate(self) -> PanelSettings:
-        """A set that cannot debate is refused before anything is asked of a model."""
-        if isinstance(self.perspectives, list) and (why := catalogs.fault(self.named())):
+    def _can_debate(self) -> Self:
+        """A set of another size is refused before anything is asked of a model; whether it has anything to debate is
+        told once the moderator has seen it."""
+        if isinstance(self.perspectives, list) and (why := catalogs.fault(self.named(), self.rules == 1)):
             raise ValueError(why)
         return self
 
+    def known(self) -> tuple[Perspective, ...]:
+        """The catalog, with the user's own."""
+        return catalogs.catalog(self.custom_perspectives)
+
     def named(self) -> list[Perspective]:
         """The perspectives the user has chosen, by name or in full."""
-        known = catalogs.catalog(self.custom_perspectives)
+        known = self.known()
         wanted = self.perspectives if isinstance(self.perspectives, list) else []
         return [each if isinstance(each, Perspective) else _find(known, each) for each in wanted]
 
@@ -70,7 +83,7 @@ def _find(known: tuple[Perspective, ...], name: str) -> Perspective:
 
 def choices(configured: Mapping[str, JsonValue]) -> Choices:
     try:
-        known = catalogs.catalog(PanelSettings.model_validate(configured).custom_perspectives)
+        known = PanelSettings.model_validate(configured).known()
     except ValidationError as error:
         raise InvalidInput(f"panel settings in moot.yaml: {faults(error)}") from None
     shown = {"name", "priorities", "trade_offs"}

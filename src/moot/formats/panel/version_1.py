@@ -1,59 +1,177 @@
-"""The rules of version 1 of the panel, by which debates that began under it go on."""
+"""The rules of version 1 of the panel, by which debates that began under it go on.
+
+Agreement was what the moderator quoted of two debaters, confidence how the rounds ended less a level for each weakness.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from moot.core.debate import Question, Step, Turn, span_seconds
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+
+from moot.core.debate import Answer, Question, Step, Turn, span_seconds
+from moot.core.fields import Flag, Text, Texts, Words, at_most
+from moot.core.points import Point
 from moot.core.script import Debate, Script
 from moot.formats.panel import perspectives as catalogs
-from moot.formats.panel.answers import Analysis, Evaluation, Rebuttal, Synthesis, analysis_of
-from moot.formats.panel.assessment import Casting, cast, facts, heard, muted, names, verdict
-from moot.formats.panel.decision import Decision, decision, rounds_of
+from moot.formats.panel.answers import UNREAD, Reply, View, objects
+from moot.formats.panel.assessment import Verdict, facts, stale
+from moot.formats.panel.casting import SEATS, Casting, cast, clarification, evaluation_of, heard, muted, names, spoken
+from moot.formats.panel.confidence import LEVELS, Level
+from moot.formats.panel.decision import REASONS, Decision, caveats, round_facts, views
+from moot.formats.panel.notes import notes as notes_of
+from moot.formats.panel.pace import tokens_for
+from moot.formats.panel.perspectives import Perspective
+from moot.formats.panel.points import points as points_of
+from moot.formats.panel.positions import last_round
+from moot.formats.panel.record import first_sentence
 from moot.formats.panel.settings import PanelSettings
+from moot.formats.panel.steps import MAX_REVISIONS, known, moderate, passages, sources_are_short
 from moot.text.plain import shortened
-from moot.trust.quotes import tags
+from moot.trust.quotes import contains
 
 FOLDER = Path(__file__).parent / "version_1"
-WHOLE_SOURCES = 6000
-"""Characters; longer sources are cut into passages, and each debater gets those that matter to it in each round."""
-PASSAGES = 4
-MAX_REVISIONS = 3
+BUILT_IN = 6
+"""Perspectives of the catalog."""
 MAX_MENTION = 160
 """Characters; a false quote is told to the moderator, who should not get a speech in its place."""
+MIN_EVIDENCE = 4
+"""Words; anything shorter could stand in any speech."""
 CAPS = {"analysis": 500, "summary": 300, "evaluation": 500, "synthesis": 1500}
+CONVERGED = {"agreed": 2, "clear_winner": 2, "quick_agreement": 1, "stagnant": 1, "concluded": 1}
+"""How far up the levels each way of ending may lead; any other ran out of something."""
+BECAUSE = {
+    **REASONS,
+    "agreed": "the debaters agreed, in their own words",
+    "quick_agreement": "quick agreement: everybody agreed in the first round",
+    "concluded": "a person ended the rounds before the debaters agreed",
+}
+"""Why the confidence is what it is."""
 
 
-def script(debate: Debate[PanelSettings]) -> Script[Decision]:
+class Settings(PanelSettings):
+    rules: ClassVar[int] = 1
+    round_timeout_seconds: float = Field(120, gt=0, allow_inf_nan=False, description="who is later misses the round")
+
+    def known(self) -> tuple[Perspective, ...]:
+        return catalogs.catalog(self.custom_perspectives, BUILT_IN)
+
+
+# Forms, whose schemas stand in recordings
+
+
+class Analysis(Answer):
+    shown = "framing"
+
+    framing: Annotated[Words, at_most(500)]
+    domain: Annotated[Text, at_most(60)] = ""
+    constraints: Texts = Field(default_factory=list)
+    too_vague: Flag = False
+    question: Annotated[Text, at_most(300)] = ""
+    debaters: int = 0
+    perspectives: Texts = Field(default_factory=list)
+
+    @classmethod
+    def fallback(cls) -> Self:
+        return cls(framing="The moderator's analysis could not be read.")
+
+
+@cache
+def analysis_of(names: tuple[str, ...]) -> type[Analysis]:
+    """The analysis as the moderator sees it: perspectives by the names of the catalog."""
+    schema = {"type": "array", "items": {"type": "string", "enum": list(names)}, "minItems": 2, "maxItems": 4}
+    number = {"type": "integer", "minimum": 2, "maximum": 4}
+    return create_model(
+        "Analysis",
+        __base__=Analysis,
+        debaters=(Annotated[int, BeforeValidator(_number), WithJsonSchema(number)], 0),
+        perspectives=(Annotated[Texts, WithJsonSchema(schema)], Field(default_factory=list)),
+    )
+
+
+def _number(value: Any) -> Any:
+    try:
+        return max(0, min(9, int(float(value))))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+class Rebuttal(Reply):
+    pass
+
+
+class Evidence(BaseModel):
+    """The very words in which a debater agrees with another or gives in."""
+
+    perspective: Annotated[Text, at_most(60)] = ""
+    quote: Annotated[Text, at_most(300)] = ""
+
+
+class Evaluation(Answer):
+    shown = "summary"
+
+    summary: Annotated[Words, at_most(800)]
+    state: Literal["converging", "stagnating", "new_ground", "clear_winner"]
+    evidence: Annotated[list[Evidence], at_most(4, "maxItems"), BeforeValidator(objects)] = Field(default_factory=list)
+    winner: Annotated[Text, at_most(60)] = ""
+    decision: Literal["continue", "clarify", "conclude"]
+    clarification: Annotated[Text, at_most(300)] = ""
+    strayed: Texts = Field(default_factory=list)
+    mute: Texts = Field(default_factory=list)
+
+    @classmethod
+    def fallback(cls) -> Self:
+        told = "The moderator's evaluation could not be read; the debate goes on."
+        return cls(summary=told, state="new_ground", decision="continue")
+
+
+class Synthesis(Answer):
+    shown = "recommendation"
+
+    recommendation: Annotated[Words, at_most(2000)]
+    perspectives: Annotated[list[View], at_most(4, "maxItems"), BeforeValidator(objects)] = Field(default_factory=list)
+    agreement: Texts = Field(default_factory=list)
+    tensions: Texts = Field(default_factory=list)
+    caveats: Texts = Field(default_factory=list)
+    dissent: Annotated[Text, at_most(600)] = ""
+    tasks: Texts = Field(default_factory=list)
+    acceptance: Texts = Field(default_factory=list)
+
+    @classmethod
+    def fallback(cls) -> Self:
+        return cls(recommendation=UNREAD)
+
+
+def script(debate: Debate[Any]) -> Script[Decision]:
     casting = yield from _analysis(debate)
     debaters = list(casting.perspectives)
     speaking = ["moderator", *debaters, *debaters, "moderator"]
     with debate.until_closing():
         for round in debate.rounds(speaking, closing=["moderator"]):
             yield from _round(debate, casting, round)
-            if reason := verdict(debate, round)[0]:
+            if reason := verdict(debate, round).reason:
                 debate.end_rounds(reason)
             elif debate.settings.checkpoints and round < debate.settings.max_rounds:
                 yield from _checkpoint(debate, round)
     return (yield from _closing(debate, casting))
 
 
-def _analysis(debate: Debate[PanelSettings]) -> Script[Casting]:
+def _analysis(debate: Debate[Any]) -> Script[Casting]:
     s = debate.settings
-    known = catalogs.catalog(s.custom_perspectives)
-    answer = analysis_of(tuple(perspective.name for perspective in known))
+    answer = analysis_of(tuple(perspective.name for perspective in s.known()))
     turn = yield from debate.ask(
         "moderator",
         "analysis",
         answer=answer,
         aliases={},
         max_tokens=CAPS["analysis"],
-        catalog=known,
+        catalog=s.known(),
         cards=(),
         constraints=(),
-        sources_are_short=_sources_are_short(s),
+        sources_are_short=sources_are_short(s),
     )
     analysis = Analysis.model_validate(turn.data)
     if s.checkpoints and analysis.too_vague and analysis.question:
@@ -64,24 +182,24 @@ def _analysis(debate: Debate[PanelSettings]) -> Script[Casting]:
     return casting
 
 
-def _round(debate: Debate[PanelSettings], casting: Casting, round: int) -> Script[None]:
+def _round(debate: Debate[Any], casting: Casting, round: int) -> Script[None]:
     """Question or summary, openings side by side, rebuttals one after the other, evaluation."""
-    clarification = _clarification(debate, round - 1)
-    yield from _moderate(
-        debate, casting, "summary", round, clarification=clarification, facts=_findings(debate, round - 1)
-    )
-    passages = yield from _passages(debate, casting, round)
+    wanted, found = clarification(debate, round - 1), _findings(debate, round - 1)
+    yield from moderate(debate, casting, "summary", round, CAPS["summary"], clarification=wanted, facts=found)
+    excerpts = yield from passages(debate, casting, round)
     silent = muted(debate)
     active = [seat for seat in casting.perspectives if seat not in silent]
-    openings = [_speech(debate, casting, seat, "opening", round, passages) for seat in active]
+    openings = [_speech(debate, casting, seat, "opening", round, excerpts) for seat in active]
     yield from debate.ask_all(openings)
     for seat in active:
-        yield from debate.ask_all([_speech(debate, casting, seat, "rebuttal", round, passages)])
-    yield from _moderate(debate, casting, "evaluation", round, Evaluation, facts=_findings(debate, round))
+        yield from debate.ask_all([_speech(debate, casting, seat, "rebuttal", round, excerpts)])
+    yield from moderate(
+        debate, casting, "evaluation", round, CAPS["evaluation"], Evaluation, facts=_findings(debate, round)
+    )
 
 
 def _speech(
-    debate: Debate[PanelSettings], casting: Casting, seat: str, kind: str, round: int, passages: Mapping[str, Any]
+    debate: Debate[Any], casting: Casting, seat: str, kind: str, round: int, excerpts: Mapping[str, Any]
 ) -> Step:
     return Step(
         seat,
@@ -90,63 +208,19 @@ def _speech(
         answer=Rebuttal if kind == "rebuttal" else None,
         aliases=names(debate, casting),
         variables={
-            **_known(debate, casting),
+            **known(debate, casting),
             "perspective": casting.perspectives[seat],
-            "passages": passages.get(seat, ()),
+            "passages": excerpts.get(seat, ()),
             "last": round == debate.settings.max_rounds,
         },
-        max_tokens=_tokens_left(debate, seat, kind, round),
+        max_tokens=tokens_for(debate, seat, kind, round, openings=0.5),
         visible=heard(debate),
         # What is left of the round's time; a person's time is not counted.
         timeout=debate.settings.round_timeout_seconds - span_seconds(debate.in_round(round)),
     )
 
 
-def _tokens_left(debate: Debate[PanelSettings], seat: str, kind: str, round: int) -> int | None:
-    """What a debater may write now; half of its budget is kept for the rebuttal."""
-    budget = debate.settings.token_budget_per_round
-    written = sum(turn.usage.output_tokens for turn in debate.in_round(round) if turn.seat == seat)
-    now = budget // 2 if kind == "opening" else budget - written
-    return max(1, now) if budget else None
-
-
-def _moderate(
-    debate: Debate[PanelSettings],
-    casting: Casting,
-    kind: str,
-    round: int | None,
-    answer: type[Evaluation | Synthesis] | None = None,
-    **variables: Any,
-) -> Script[Turn]:
-    return debate.ask(
-        "moderator",
-        kind,
-        round,
-        answer=answer,
-        aliases=names(debate, casting),
-        max_tokens=CAPS[kind],
-        visible=heard(debate),
-        **_known(debate, casting),
-        **variables,
-    )
-
-
-def _passages(debate: Debate[PanelSettings], casting: Casting, round: int) -> Script[Mapping[str, Any]]:
-    """What the library finds for each debater in sources that are too long to be read by everyone as a whole."""
-    if _sources_are_short(debate.settings):
-        return {}
-    summary = next(turn.content for turn in debate.in_round(round) if turn.kind == "summary")
-    queries = {
-        seat: f"{debate.topic} {perspective.name}: {', '.join(perspective.priorities)}. {summary}"
-        for seat, perspective in casting.perspectives.items()
-    }
-    texts = {tag: source.text for tag, source in tags(debate.settings.sources).items()}
-    turn = yield from debate.ask("library", "passages", round, queries=queries, texts=texts, top_k=PASSAGES)
-    found: Any = (turn.data or {}).get("passages", {})
-    return found if isinstance(found, dict) else {}
-
-
-def _checkpoint(debate: Debate[PanelSettings], round: int) -> Script[None]:
+def _checkpoint(debate: Debate[Any], round: int) -> Script[None]:
     evaluation = [turn for turn in debate.in_round(round) if turn.kind == "evaluation"][-1]
     facts_line = _findings(debate, round)
     text = "\n".join([evaluation.content, *facts_line])
@@ -156,23 +230,24 @@ def _checkpoint(debate: Debate[PanelSettings], round: int) -> Script[None]:
         debate.end_rounds("concluded")
 
 
-def _closing(debate: Debate[PanelSettings], casting: Casting) -> Script[Decision]:
+def _closing(debate: Debate[Any], casting: Casting) -> Script[Decision]:
     """The synthesis, and its approval; guidance leads to a revision."""
     revisions = 0
     while True:
-        synthesis = yield from _moderate(
+        synthesis = yield from moderate(
             debate,
             casting,
             "synthesis",
             None,
+            CAPS["synthesis"],
             Synthesis,
-            facts=_findings(debate, rounds_of(debate)),
+            facts=_findings(debate, last_round(debate)),
             agreed=debate.stop_reason in ("agreed", "quick_agreement", "clear_winner"),
             revised=revisions > 0,
         )
-        if not debate.settings.checkpoints:
-            return decision(debate, casting, synthesis, approved=None)
         drafted = decision(debate, casting, synthesis, approved=None)
+        if not debate.settings.checkpoints:
+            return drafted
         actions: tuple[Literal["approve", "guide", "reject"], ...] = (
             ("approve", "guide", "reject") if revisions < MAX_REVISIONS else ("approve", "reject")
         )
@@ -185,46 +260,141 @@ def _closing(debate: Debate[PanelSettings], casting: Casting) -> Script[Decision
         revisions += 1
 
 
-def _known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, Any]:
-    """What everybody on the panel knows from its beginning: who is on it, and what binds the decision."""
-    return debate.once("known", lambda: _all_known(debate, casting))
-
-
-def _all_known(debate: Debate[PanelSettings], casting: Casting) -> dict[str, object]:
-    analysis = next(turn for turn in debate.in_round(None) if turn.kind == "analysis")
-    constraints = tuple(Analysis.model_validate(analysis.data).constraints)
-    cards = tuple(casting.perspectives.values())
-    return {"cards": cards, "constraints": constraints, "sources_are_short": _sources_are_short(debate.settings)}
-
-
-def _sources_are_short(settings: PanelSettings) -> bool:
-    return sum(len(source.text) for source in settings.sources) <= WHOLE_SOURCES
-
-
-def _clarification(debate: Debate[PanelSettings], round: int) -> str:
-    """What the moderator wanted to have clarified after a round."""
-    for turn in debate.in_round(round):
-        if turn.kind == "evaluation":
-            evaluation = Evaluation.model_validate(turn.data)
-            return evaluation.clarification if evaluation.decision == "clarify" else ""
-    return ""
-
-
-def _findings(debate: Debate[PanelSettings], round: int) -> list[str]:
+def _findings(debate: Debate[Any], round: int) -> list[str]:
     """What code has found in a round, as the moderator and the person are told it."""
-    known, found = names(debate), facts(debate, round)
-    lines = [f"{known[seat]} repeats {found.repetition[seat]:.0%} of its last round." for seat in found.repeating]
+    by_seat, found = names(debate), facts(debate, round)
+    lines = [f"{by_seat[seat]} repeats {found.repetition[seat]:.0%} of its last round." for seat in found.repeating]
     if found.novelty:
-        shares = ", ".join(f"{known[seat]} {share:.0%}" for seat, share in found.novelty.items())
+        shares = ", ".join(f"{by_seat[seat]} {share:.0%}" for seat, share in found.novelty.items())
         lines.append(f"Share of what was said that was new: {shares}.")
-    lines += [f"{known[seat]} was late and missed the round." for seat in found.late]
-    lines += [
-        f"{known[seat]} quotes “{shortened(quote.quote, MAX_MENTION)}” from {quote.tag}, which "
-        + (
-            "does not say so."
-            if quote.verdict == "missing"
-            else f"says “{shortened(quote.passage or '', MAX_MENTION)}”."
-        )
-        for seat, quote in found.unverified
-    ]
+    lines += [f"{by_seat[seat]} was late and missed the round." for seat in found.late]
+    for seat, quote in found.unverified:
+        says = "does not say so" if quote.passage is None else f"says “{shortened(quote.passage, MAX_MENTION)}”"
+        lines.append(f"{by_seat[seat]} quotes “{shortened(quote.quote, MAX_MENTION)}” from {quote.tag}, which {says}.")
     return lines
+
+
+# What counts, and what comes out
+
+
+def evidence(debate: Debate[Any], evaluation: Evaluation) -> dict[str, Evidence]:
+    """Seat → the words in which it agrees or gives in, of those who really said them."""
+    by_name = {name.casefold(): seat for seat, name in names(debate).items() if seat in SEATS}
+    found: dict[str, Evidence] = {}
+    for item in evaluation.evidence:
+        seat = by_name.get(item.perspective.casefold())
+        if (
+            seat
+            and len(item.quote.split()) >= MIN_EVIDENCE
+            and any(contains(item.quote, turn.content) for turn in debate.of_seat(seat))
+        ):
+            found[seat] = item
+    return found
+
+
+def verdict(debate: Debate[Any], round: int, new: Turn | None = None) -> Verdict:
+    """Why the rounds should end after this one, if they should; and what is to be said about the moderator's claim."""
+    if stale(debate, round):
+        return Verdict("repetition", "nobody has said anything new for two rounds")
+    turn = new or evaluation_of(debate, round)
+    evaluation = Evaluation.model_validate(turn.data) if turn else Evaluation.fallback()
+    if evaluation.decision != "conclude":
+        return Verdict(None, "")
+    agreeing = evidence(debate, evaluation)
+    match evaluation.state:
+        case "converging" if len(agreeing) >= 2:
+            return Verdict("quick_agreement", "agreement in the first round") if round == 1 else Verdict("agreed")
+        case "converging":
+            return Verdict(None, "agreement is claimed, but not with the words of two debaters: it does not count")
+        case "clear_winner" if _others_concede(debate, evaluation, agreeing):
+            return Verdict("clear_winner", "")
+        case "clear_winner":
+            return Verdict(None, "a winner is claimed, but no other debater's words concede it: it does not count")
+        case "stagnating" if round > 1:
+            return Verdict("stagnant", "")
+        case _:
+            return Verdict(None, "there is no reason yet to conclude: the debate goes on")
+
+
+def _others_concede(debate: Debate[Any], evaluation: Evaluation, agreeing: Mapping[str, Evidence]) -> bool:
+    by_seat = names(debate)
+    winner = evaluation.winner.casefold()
+    known = any(winner == name.casefold() for seat, name in by_seat.items() if seat in SEATS)
+    return known and any(by_seat[seat].casefold() != winner for seat in agreeing)
+
+
+def decision(
+    debate: Debate[Any], casting: Casting, synthesis: Turn, approved: bool | None = None, remark: str = ""
+) -> Decision:
+    answer = Synthesis.model_validate(synthesis.data)
+    level, reasons = confidence(debate, synthesis)
+    tensions = answer.tensions or ([] if _converged(debate) else ["Unresolved: the perspectives did not agree."])
+    return Decision(
+        summary=answer.recommendation,
+        perspectives=views(debate, answer.perspectives),
+        agreement=answer.agreement,
+        tensions=tensions,
+        conditions=answer.caveats,
+        dissent=answer.dissent or _kept_dissent(debate),
+        confidence=level,
+        reasons=reasons,
+        rounds=round_facts(debate),
+        tasks=answer.tasks,
+        acceptance=answer.acceptance,
+        approved=approved,
+        remark=remark,
+        fallback="fallback" in synthesis.marks,
+        ended=debate.stop_reason or "",
+        caveats=list(caveats(debate, casting)),
+    )
+
+
+def confidence(debate: Debate[Any], synthesis: Turn) -> tuple[Level, list[str]]:
+    """From what happened, never from what the model claims: how it ended, less one level for each weakness."""
+    ended = debate.stop_reason or ""
+    level = CONVERGED.get(ended, 0)
+    weaknesses = list(_weaknesses(debate, synthesis))
+    first = BECAUSE.get(ended, "the rounds ran out before the debaters agreed")
+    return LEVELS[max(0, level - len(weaknesses))], [first, *weaknesses]
+
+
+def _weaknesses(debate: Debate[Any], synthesis: Turn) -> Iterator[str]:
+    known, last = names(debate), facts(debate, last_round(debate))
+    unread = [turn for turn in (*debate.transcript, synthesis) if "fallback" in turn.marks]
+    if unread:
+        number = len({turn.position for turn in unread})
+        yield "an answer could not be read" if number == 1 else f"{number} answers could not be read"
+    if missing := _incomplete(debate):
+        yield f"not everybody had their say: {', '.join(known[seat] for seat in missing)}"
+    if last.repeating:
+        yield f"repeating themselves in the last round: {', '.join(known[seat] for seat in last.repeating)}"
+    false = sum(len(facts(debate, round).unverified) for round in range(1, last_round(debate) + 1))
+    if false:
+        yield "a quote does not stand in its source" if false == 1 else f"{false} quotes do not stand in their source"
+
+
+def _incomplete(debate: Debate[Any]) -> list[str]:
+    late = {turn.seat for turn in debate.transcript if "late" in turn.marks}
+    return [seat for seat in names(debate) if seat in late or seat in muted(debate)]
+
+
+def _converged(debate: Debate[Any]) -> bool:
+    return debate.stop_reason in ("agreed", "clear_winner", "quick_agreement")
+
+
+def _kept_dissent(debate: Debate[Any]) -> str:
+    """What those said last who never agreed, when the moderator leaves it out."""
+    turn = evaluation_of(debate, last_round(debate)) if _converged(debate) else None
+    agreeing = evidence(debate, Evaluation.model_validate(turn.data)) if turn else {}
+    last = {turn.seat: turn for turn in debate.transcript if spoken(turn)}
+    known = names(debate)
+    holding = [f"{known[seat]}: {first_sentence(turn.content)}" for seat, turn in last.items() if seat not in agreeing]
+    return " ".join(holding)
+
+
+def notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
+    return notes_of(debate, turn, verdict)
+
+
+def points(debate: Debate[Any]) -> Iterator[Point]:
+    return points_of(debate, decision)

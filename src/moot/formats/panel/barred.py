@@ -1,0 +1,109 @@
+"""Quotes that do not stand in their source: told to everybody, and kept out of what a decision may rest on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from moot.core.debate import Turn
+from moot.core.script import Debate
+from moot.formats.panel.assessment import quotes
+from moot.formats.panel.casting import names, spoken
+from moot.formats.panel.positions import last_round
+from moot.text.plain import shortened
+from moot.trust.quotes import Checked, words
+
+MAX_MENTION = 160
+"""Characters; a false quote is told to everybody, who should not get a speech in its place."""
+RUN = 4
+"""So many words in a row that only the false quote has are taken from it."""
+FALSE = ("near", "missing", "no_source")
+FIGURE = re.compile(r"\d+(?:[.,'’]\d+|[\u202f\u00a0 ]\d{3}(?!\d))*")
+
+
+class Barred(NamedTuple):
+    """A quote that its source does not have, and who brought it."""
+
+    seat: str
+    round: int
+    quote: Checked
+
+
+def barred(debate: Debate[Any]) -> tuple[Barred, ...]:
+    """All so far, each once for each who brought it."""
+    if not debate.settings.sources:
+        return ()
+    found = (each for round in range(1, last_round(debate) + 1) for each in _in_round(debate, round))
+    return tuple({(each.seat, each.quote.quote): each for each in found}.values())
+
+
+def _in_round(debate: Debate[Any], round: int) -> tuple[Barred, ...]:
+    said = debate.in_round(round)
+    return debate.once(("barred", round, len(said)), lambda: tuple(_barred(debate, said)))
+
+
+def _barred(debate: Debate[Any], said: Sequence[Turn]) -> Iterator[Barred]:
+    sources = tuple(debate.settings.sources)
+    for turn in filter(spoken, said):
+        for quote in quotes(turn.content, sources):
+            if quote.verdict in FALSE:
+                yield Barred(turn.seat, turn.round or 0, quote)
+
+
+def told(debate: Debate[Any]) -> list[str]:
+    """As everybody on the panel, and a reader of the record, is told of them."""
+    known = names(debate)
+    return [mention(debate, known[each.seat], each.quote) for each in barred(debate)]
+
+
+def mention(debate: Debate[Any], name: str, quote: Checked) -> str:
+    say = debate.language
+    what = {"name": name, "quote": shortened(quote.quote, MAX_MENTION), "tag": quote.tag}
+    if quote.verdict == "no_source":
+        return say("{name} quotes “{quote}” from {tag}, and there is no such source.", **what)
+    if quote.passage is None:
+        return say("{name} quotes “{quote}” from {tag}, which does not say so.", **what)
+    passage = shortened(quote.passage, MAX_MENTION)
+    return say("{name} quotes “{quote}” from {tag}, which says “{passage}”.", **what, passage=passage)
+
+
+def rests_on(debate: Debate[Any], text: str) -> Barred | None:
+    """The false quote whose words or figures a text repeats, if it does."""
+    if not (found := barred(debate)):
+        return None
+    true_runs, true_figures = debate.once("true", lambda: (_runs(_true_text(debate)), _figures(_true_text(debate))))
+    runs, figures = _runs(text) - true_runs, _figures(text) - true_figures
+    taken = (each for each in found if runs & _runs(each.quote.quote) or figures & _figures(each.quote.quote))
+    return next(taken, None)
+
+
+def unsupported_figures(debate: Debate[Any], text: str) -> list[str]:
+    """The figures of a text, of two digits and more, that nobody said and no source has."""
+    said = [turn.content for turn in debate.transcript if spoken(turn) or turn.seat == "human"]
+    known = _figures(" ".join([_true_text(debate), debate.topic, *said]))
+    return [found[0] for found in FIGURE.finditer(text) if len(digits := _digits(found[0])) > 1 and digits not in known]
+
+
+def _true_text(debate: Debate[Any]) -> str:
+    return "\n".join(source.text for source in debate.settings.sources)
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    said = words(text).split()
+    size = min(RUN, max(1, len(said)))
+    return frozenset(tuple(said[at : at + size]) for at in range(len(said) - size + 1))
+
+
+def _figures(text: str) -> frozenset[str]:
+    return frozenset(_digits(found) for found in FIGURE.findall(text))
+
+
+def _digits(figure: str) -> str:
+    return re.sub(r"\D", "", figure)
+
+
+def marked(debate: Debate[Any], texts: Sequence[str]) -> list[str]:
+    """The points of a record, with a word to each that repeats what its source does not say."""
+    mark = debate.language("rests on a quote that does not stand in its source")
+    return [f"{text} ({mark})" if rests_on(debate, text) else text for text in texts]

@@ -1,0 +1,126 @@
+"""How sure a panel's decision is: computed from what is known of the debate, never from what a model claims.
+
+Everything that is known caps the level; the lowest cap counts, and comes with what would lift it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from moot.core.debate import Turn
+from moot.core.script import Debate
+from moot.formats.panel.assessment import facts
+from moot.formats.panel.barred import barred, rests_on, unsupported_figures
+from moot.formats.panel.casting import ARGUED, SEATS, cast, muted, names, spoken
+from moot.formats.panel.positions import final_agreement, last_round, positions
+from moot.trust.caveats import only_model
+
+Level = Literal["High", "Medium", "Low"]
+LEVELS: tuple[Level, ...] = ("Low", "Medium", "High")
+LOW, MEDIUM, HIGH = range(3)
+
+
+class Cap(NamedTuple):
+    """How high the confidence can be at most, why, and what would lift it."""
+
+    level: int
+    reason: str
+    lift: str = ""
+
+
+class Confidence(NamedTuple):
+    level: Level
+    reasons: list[str]
+    lifts: list[str]
+
+
+def confidence(debate: Debate[Any], synthesis: Turn | None, basis: str) -> Confidence:
+    """`basis` is the text that the decision rests on."""
+    caps = [_agreed(debate), *_caps(debate, synthesis, basis)]
+    level = min(cap.level for cap in caps)
+    return Confidence(
+        LEVELS[level],
+        [caps[0].reason, *(cap.reason for cap in sorted(caps[1:], key=lambda cap: cap.level))],
+        [cap.lift for cap in caps if cap.level == level and cap.lift],
+    )
+
+
+def _agreed(debate: Debate[Any]) -> Cap:
+    say, known, found = debate.language, names(debate), final_agreement(debate)
+    if not found.agreeing:
+        lift = say("more rounds, or guidance that settles what divides the perspectives")
+        return Cap(LOW, say("the perspectives did not come to one recommendation"), lift)
+    agreeing, differing = (", ".join(known[seat] for seat in seats) for seats in (found.agreeing, found.differing))
+    if found.differing:
+        wanted = "; ".join(filter(None, (_wanted(debate, seat) for seat in found.differing)))
+        lift = wanted or say("an answer to what {names} holds against it", names=differing)
+        level = MEDIUM if found.of_most else LOW
+        return Cap(level, say("{names} agree, {others} not", names=agreeing, others=differing), lift)
+    if last_round(debate) == 1:
+        lift = say("another round, in which the recommendation has to stand against objections")
+        return Cap(MEDIUM, say("everybody agreed in the first round"), lift)
+    return Cap(HIGH, say("every perspective declared the same recommendation"))
+
+
+def _wanted(debate: Debate[Any], seat: str) -> str:
+    held = positions(debate).get(seat)
+    if not held or not held.would_change:
+        return ""
+    return debate.language(
+        "what would convince {name}: {condition}", name=names(debate)[seat], condition=held.would_change
+    )
+
+
+def _caps(debate: Debate[Any], synthesis: Turn | None, basis: str) -> Iterator[Cap]:
+    say, known = debate.language, names(debate)
+    if synthesis is None or "fallback" in synthesis.marks:
+        yield Cap(LOW, say("there is no readable record"), say("a model that keeps to the form of the record"))
+    if each := rests_on(debate, basis):
+        reason = say("it rests on a quote of {name} that does not stand in its source", name=known[each.seat])
+        yield Cap(LOW, reason, say("a revision without the quote"))
+    elif brought := barred(debate):
+        which = ", ".join(dict.fromkeys(known[each.seat] for each in brought))
+        reason = say("{names} quoted what does not stand in the source", names=which)
+        yield Cap(MEDIUM, reason, say("a debate without false quotes"))
+    if figures := unsupported_figures(debate, basis):
+        reason = say("a figure in it was said by nobody and stands in no source: {figures}", figures=", ".join(figures))
+        yield Cap(LOW, reason, say("a revision without the figure, or its source"))
+    if model := only_model(debate):
+        reason = say("one model, {model}, spoke in every seat", model=model)
+        yield Cap(MEDIUM, reason, say("debaters of different model families"))
+    yield from _incomplete(debate)
+
+
+def _incomplete(debate: Debate[Any]) -> Iterator[Cap]:
+    say, known = debate.language, names(debate)
+    unread = sum("fallback" in turn.marks for turn in debate.transcript if turn.kind != "synthesis")
+    if unread:
+        reason = say("answers that could not be read: {number}", number=unread)
+        yield Cap(MEDIUM, reason, say("a model that keeps to the forms"))
+    if unheard := missed(debate):
+        reason = say("not everybody had their say: {names}", names=", ".join(known[seat] for seat in unheard))
+        yield Cap(MEDIUM if any(map(spoken, debate.transcript)) else LOW, reason, say("more time for the debaters"))
+    if repeating := facts(debate, last_round(debate)).repeating:
+        which = ", ".join(known[seat] for seat in repeating)
+        reason = say("repeating themselves in the last round: {names}", names=which)
+        yield Cap(MEDIUM, reason, say("a question or guidance that brings something new"))
+
+
+def missed(debate: Debate[Any]) -> list[str]:
+    """The seats that were late, muted, or not asked for all of the last round."""
+    late = {turn.seat for turn in debate.transcript if "late" in turn.marks}
+    silent = muted(debate)
+    return [
+        seat for seat in names(debate) if seat in SEATS and (seat in late or seat in silent or not_asked(debate, seat))
+    ]
+
+
+def not_asked(debate: Debate[Any], seat: str) -> list[str]:
+    """What a seat was not asked for in the last round, because a limit or a person ended it before."""
+    casting = cast(debate)
+    round = last_round(debate)
+    if casting is None or seat not in casting.perspectives or seat in muted(debate) or not round:
+        return []
+    asked = {turn.kind for turn in debate.in_round(round) if turn.seat == seat}
+    return [kind for kind in ARGUED if kind not in asked]

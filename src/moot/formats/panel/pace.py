@@ -1,0 +1,107 @@
+"""What a debater may write and how long it may take: its share of the round's tokens, and time that fits the model.
+
+The pace is that of the turns so far. A seat that hangs loses its own share of the round's time and nobody else's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from moot.core.debate import Turn, span_seconds
+from moot.core.script import Debate
+from moot.formats.panel.casting import ARGUED, SEATS, muted, names
+
+USUAL_SECONDS = 120.0
+"""Of a round's debaters, at least, when nobody has set it."""
+SLACK = 1.5
+"""So much longer than the pace says is a limit that nobody has set."""
+OPENINGS = 0.4
+"""The share of a debater's tokens that its opening may take; a rebuttal also declares a position."""
+LATELY = 12
+"""So many of the last turns tell the pace."""
+ENOUGH_TOKENS, ENOUGH_SECONDS = 20, 1.0
+"""What a turn must have to tell the pace."""
+
+
+def tokens_for(debate: Debate[Any], seat: str, kind: str, round: int, openings: float = OPENINGS) -> int | None:
+    """What a debater may write now; the rest of its budget is kept for the rebuttal."""
+    budget: int = debate.settings.token_budget_per_round
+    written = sum(turn.usage.output_tokens for turn in debate.in_round(round) if turn.seat == seat)
+    now = int(budget * openings) if kind == "opening" else budget - written
+    return max(1, now) if budget else None
+
+
+def usual_tokens(debate: Debate[Any], debaters: int) -> int | None:
+    """What a round of so many debaters may take; None without a budget."""
+    budget: int = debate.settings.token_budget_per_round
+    return debaters * budget or None
+
+
+def pace(debate: Debate[Any]) -> float | None:
+    """Tokens a second, of the debaters' turns lately or else of the moderator's; None when none tells."""
+    lately = debate.transcript[-LATELY:]
+    told = [turn for turn in lately if turn.usage.output_tokens >= ENOUGH_TOKENS and _seconds(turn)]
+    turns = [turn for turn in told if turn.seat in SEATS] or told
+    return median(turn.usage.output_tokens / _seconds(turn) for turn in turns) if turns else None
+
+
+def _seconds(turn: Turn) -> float:
+    seconds = turn.finished_at - turn.started_at
+    return seconds if seconds >= ENOUGH_SECONDS else 0.0
+
+
+def round_seconds(debate: Debate[Any], active: int) -> float:
+    """The time of a round's debaters: as the person set it, or as long as they need to write what they may."""
+    wanted: float | None = debate.settings.round_timeout_seconds
+    return wanted or max(USUAL_SECONDS, SLACK * (needed_seconds(debate, active) or 0.0))
+
+
+def needed_seconds(debate: Debate[Any], active: int) -> float | None:
+    """What a round takes at the pace so far, if everybody writes what they may; one server may play them in turn."""
+    speed = pace(debate)
+    budget = debate.settings.token_budget_per_round or 2 * debate.output_cap(SEATS[0])
+    return active * budget / speed if speed else None
+
+
+def timeout(debate: Debate[Any], kind: str, round: int, active: Sequence[str]) -> float:
+    """How long a seat may be silent before it misses the step: openings have half of the round, and rebuttals what
+    is left, each at least its share of the other half. A person's and the moderator's time is not counted."""
+    limit = round_seconds(debate, len(active))
+    if kind == "opening":
+        return limit / 2
+    played = [turn for turn in debate.in_round(round) if turn.kind in ARGUED]
+    left = limit - min(limit / 2, span_seconds(turn for turn in played if turn.kind == "opening"))
+    rebutted = [turn for turn in played if turn.kind == "rebuttal"]
+    waiting = max(1, len(active) - len(rebutted))
+    return max((left - span_seconds(rebutted)) / waiting, limit / 2 / len(active))
+
+
+def announcement(debate: Debate[Any]) -> str:
+    """What a person has to know before a limit of theirs bites; empty when their limits fit the pace."""
+    active = [seat for seat in names(debate) if seat in SEATS and seat not in muted(debate)]
+    needed, speed, s = needed_seconds(debate, len(active)), pace(debate), debate.settings
+    if needed is None or speed is None:
+        return ""
+    say = debate.language
+    if s.round_timeout_seconds and needed > s.round_timeout_seconds:
+        return say(
+            "at {pace} tokens a second a round may take {seconds} s, and round_timeout_seconds is {limit}: "
+            "whoever has not begun by then misses it; leave it empty, or set it to {seconds}",
+            pace=f"{speed:.0f}",
+            seconds=math.ceil(needed),
+            limit=f"{s.round_timeout_seconds:.0f}",
+        )
+    fitting = int((s.max_runtime_seconds - debate.runtime()) / needed)
+    if fitting >= s.max_rounds:
+        return ""
+    return say(
+        "at {pace} tokens a second about {rounds} of {all} rounds fit into max_runtime_seconds ({limit}); "
+        "set that higher, or max_rounds lower",
+        pace=f"{speed:.0f}",
+        rounds=max(1, fitting),
+        all=s.max_rounds,
+        limit=f"{s.max_runtime_seconds:.0f}",
+    )

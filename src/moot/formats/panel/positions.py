@@ -1,0 +1,90 @@
+"""Where each debater stands, in its own words, and whether that is agreement.
+
+Only what a debater declares beside its rebuttal counts. A seat agrees with another when it says so knowing the other's
+last word: whoever spoke before that has to be named in return.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from moot.core.debate import Turn
+from moot.core.script import Debate
+from moot.formats.panel.answers import Evaluation, Rebuttal
+from moot.formats.panel.casting import cast, evaluation_of, muted, seats_of, spoken
+
+
+class Position(NamedTuple):
+    """What a debater recommends after a rebuttal, with whom, and what would change its mind."""
+
+    recommendation: str
+    agrees_with: frozenset[str]
+    would_change: str
+    round: int
+    turn: int
+
+
+class Agreement(NamedTuple):
+    """Those who declared one recommendation, and those who did not; of all who may speak."""
+
+    agreeing: tuple[str, ...]
+    differing: tuple[str, ...]
+    recommendation: str = ""
+
+    @property
+    def of_all(self) -> bool:
+        return len(self.agreeing) > 1 and not self.differing
+
+    @property
+    def of_most(self) -> bool:
+        return len(self.agreeing) > len(self.differing)
+
+
+def positions(debate: Debate[Any], round: int | None = None) -> dict[str, Position]:
+    """Seat → what it declared last, or in a round."""
+    found: dict[str, Position] = {}
+    for turn in debate.transcript if round is None else debate.in_round(round):
+        if turn.kind != "rebuttal" or not spoken(turn):
+            continue
+        said = Rebuttal.model_validate(turn.data or {"content": turn.content})
+        if said.recommendation:
+            agrees = frozenset(seats_of(debate, said.agrees_with)) - {turn.seat}
+            found[turn.seat] = Position(said.recommendation, agrees, said.would_change, turn.round or 0, turn.position)
+    return found
+
+
+def agreement(debate: Debate[Any], round: int, evaluated: Turn | None = None) -> Agreement:
+    """The largest group in a round that holds what one of its members recommends."""
+    casting, silent = cast(debate), muted(debate)
+    active = [seat for seat in casting.perspectives if seat not in silent] if casting else []
+    held = positions(debate, round)
+    evaluated = evaluated or evaluation_of(debate, round)
+    differ = seats_of(debate, Evaluation.model_validate(evaluated.data).differ) if evaluated else []
+    groups = [
+        (leader, [seat for seat in active if seat not in differ and _with(held, seat, leader)])
+        for leader in active
+        if leader in held
+    ]
+    leader, group = max(groups, key=lambda each: len(each[1]), default=("", []))
+    if len(group) < 2:
+        return Agreement((), tuple(active))
+    others = tuple(seat for seat in active if seat not in group)
+    return Agreement(tuple(group), others, held[leader].recommendation)
+
+
+def _with(held: dict[str, Position], seat: str, leader: str) -> bool:
+    if seat == leader:
+        return True
+    if seat not in held or leader not in held[seat].agrees_with:
+        return False
+    return held[leader].turn < held[seat].turn or seat in held[leader].agrees_with
+
+
+def last_round(debate: Debate[Any]) -> int:
+    return next((turn.round for turn in reversed(debate.transcript) if turn.round), 0)
+
+
+def final_agreement(debate: Debate[Any]) -> Agreement:
+    """Of the last round in which anybody rebutted."""
+    answered = (turn.round for turn in reversed(debate.transcript) if turn.kind == "rebuttal" and spoken(turn))
+    return agreement(debate, next(answered, None) or 0)
