@@ -199,6 +199,8 @@ class Step:
     """The positions of the turns that the seat reads; None when it reads all. A person's words are read by everyone."""
     timeout: float | None = None
     """The seconds it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""
+    pause: float | None = None
+    """With it, a seat that is speaking when its time is over may go on until it is silent for so many seconds."""
     question: Question | None = None
     """What a person is asked."""
 

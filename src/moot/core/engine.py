@@ -314,6 +314,8 @@ class _Run:
             return await player.play(self.debate, step, voice)
         try:
             async with asyncio.timeout(had) as time:
+                if step.pause is not None:
+                    voice.on_sign = partial(_prolong, time, step.pause)
                 if had > 0:
                     return await player.play(self.debate, step, voice)
         except TimeoutError:
@@ -384,3 +386,10 @@ class _Run:
             outcome=ending.outcome,
             finished_at=self.now(),
         )
+
+
+def _prolong(time: asyncio.Timeout, seconds: float) -> None:
+    """Whoever is speaking has so much longer from now on, if that is later than its time."""
+    until = asyncio.get_running_loop().time() + seconds
+    if (when := time.when()) is not None and when < until:
+        time.reschedule(until)

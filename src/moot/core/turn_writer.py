@@ -17,7 +17,18 @@ Keep: TypeAlias = Callable[[Step, int, ModelError], Awaitable[None]]
 class TurnWriter:
     """A seat that is speaking: what it says reaches the readers at once."""
 
-    __slots__ = ("_attempt", "_emitter", "_keep", "_length", "_model", "_said", "_step", "_title", "position")
+    __slots__ = (
+        "_attempt",
+        "_emitter",
+        "_keep",
+        "_length",
+        "_model",
+        "_said",
+        "_step",
+        "_title",
+        "on_sign",
+        "position",
+    )
 
     def __init__(
         self, step: Step, position: int, *, emitter: Emitter, keep: Keep, model: str | None, title: str
@@ -29,6 +40,8 @@ class TurnWriter:
         self._model = model
         self._title = title
         self._attempt = 0
+        self.on_sign: Callable[[], None] = lambda: None
+        """Called at every sign of life: whatever arrives of a reply, also what no reader sees."""
         self._begin()
 
     def say(self, text: str) -> None:

@@ -90,7 +90,7 @@ class ModelPlayer:
         failed = Counter[type[ModelError]]()
         while True:
             try:
-                return await client.complete(request, listener())
+                return await client.complete(request, _noticed(listener(), voice))
             except ModelError as error:
                 failed[type(error)] += 1
                 delay = retry_delay(error, failed[type(error)], random.random())  # noqa: S311 - jitter is no secret
@@ -132,6 +132,14 @@ class ModelPlayer:
             await voice.start_over(BadReply(f"{name}: {fault}", partial=second.text))
             stream.restart()
             return _answered(answer.fallback(), stream, titles, name, [first, second], "fallback")
+
+
+def _noticed(listen: Callable[[str], None], voice: TurnWriter) -> Callable[[str], None]:
+    def hear(text: str) -> None:
+        voice.on_sign()
+        listen(text)
+
+    return hear
 
 
 def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:

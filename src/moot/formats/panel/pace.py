@@ -16,6 +16,8 @@ from moot.formats.panel.casting import ARGUED, SEATS, muted, names
 
 USUAL_SECONDS = 120.0
 """Of a round's debaters, at least, when nobody has set it."""
+PAUSE = 20.0
+"""Seconds of silence after which a seat that was speaking when its time was over misses the step."""
 SLACK = 1.5
 """So much longer than the pace says is a limit that nobody has set."""
 OPENINGS = 0.4
