@@ -15,22 +15,25 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from moot.core.debate import Turn
+from moot.core.debate import Settings, Turn
 from moot.core.fields import number, texts
 from moot.core.prompts import Message, data, shortened
+from moot.core.script import Debate
 from moot.export import html
 from moot.formats.critique.answers import Critique
 from moot.formats.critique.issues import tracked
 from moot.formats.critique.version_1 import replies
 from moot.formats.evaluation.answers import _level
-from moot.formats.panel.decision import first_sentence, linked
+from moot.formats.panel.decision import first_sentence
 from moot.formats.panel.perspectives import _file, by_keywords
 from moot.llm.client import Request
 from moot.players.answer import AnswerStream, SpeechStream, parse, rename
 from moot.retrieval.passages import cut
 from moot.testing import ScriptedModel, scripted_app
 from moot.text import markdown, plain
-from moot.trust import caveats, novelty, quotes
+from moot.text.language import language_of
+from moot.trust import caveats, figures, novelty, quotes
+from moot.trust.links import linked, opposed
 from moot.web.pages import markdown as page_markdown
 
 Text = Callable[[int], str]
@@ -99,6 +102,10 @@ TEXTS: Mapping[str, Text] = {
 
 def turn_of(text: str, kind: str = "opening", at: int = 0) -> Turn:
     return Turn(position=at, seat="debater_1", kind=kind, round=1, content=text)
+
+
+def debate_of(text: str) -> Debate[Settings]:
+    return Debate("DEB-1", text[:500], Settings(), {}, [turn_of(text)])
 
 
 def _answer_stream(text: str) -> None:
@@ -174,8 +181,13 @@ FUNCTIONS: Mapping[str, Work] = {
     "critique: replies": replies,
     "critique: tracked": _critique,
     "evaluation: level": _level,
-    "panel: linked": lambda text: linked("most people would rather wait", [turn_of(text)]),
-    "panel: a point and its turns": lambda text: linked(text[: len(text) // 2], [turn_of(text)]),
+    "figures.figures": lambda text: list(figures.figures(text, language_of(text))),
+    "figures.provenance": lambda text: figures.provenance(
+        debate_of(text), text, {"debater_1": "A"}, [quotes.Source(name="a", text=f"a{text}")]
+    ),
+    "links.opposed": lambda text: opposed(text, SOURCE),
+    "links.linked": lambda text: linked("most people would rather wait", [turn_of(text)]),
+    "links.linked, a claim and its turns": lambda text: linked(text[: len(text) // 2], [turn_of(text)]),
     "panel: first sentence": first_sentence,
     "panel: by_keywords": lambda text: by_keywords(text, _file().perspectives, 3),
     "answer: parse": _prose,

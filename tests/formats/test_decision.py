@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from moot.core.debate import HumanReply, Issue, Step, Turn
-from moot.formats.panel.decision import Decision, linked
+from moot.core.debate import HumanReply, Issue, Step
+from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import PANEL
 from moot.formats.panel.record import first_sentence
 from stage import CLEAR, FAST, Panelists, Stage, silent
@@ -184,18 +184,6 @@ async def test_without_key_arguments_of_the_moderator_s_each_opening_speaks_for_
         [("I recommend Redis.", [2])],
         [("I recommend PostgreSQL.", [3])],
     ]
-
-
-def said(position: int, content: str) -> Turn:
-    return Turn(position=position, seat="debater_1", kind="opening", round=1, content=content)
-
-
-def test_a_point_links_to_two_turns_at_most_and_to_nothing_unlike_it() -> None:
-    turns = [said(at, "Redis is quick. And good.") for at in (3, 5, 8)] + [said(9, "Cows eat grass all day.")]
-    assert linked("Redis is quick.", turns) == [5, 8]
-    assert linked("Cows eat grass.", turns) == [9]
-    assert linked("Completely different matters.", turns) == []
-    assert linked("Redis is quick.", []) == []
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,8 @@ class Outcome(BaseModel):
     """What a reader should know before trusting it."""
     lead: str = ""
     """Why it came out so, in two or three sentences of whoever closed the debate."""
+    figures: list[str] = Field(default_factory=list)
+    """Where each figure of its words comes from, a line each."""
     language: str = "en"
     """The code of the language of its fixed words."""
 

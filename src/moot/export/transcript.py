@@ -15,6 +15,7 @@ from moot.reading.debate import Reading
 from moot.reading.words import short_model
 from moot.text.markdown import MAX_HEADING, MAX_TITLE, contained, front_matter, in_line, readable, table_of
 from moot.text.plain import shortened
+from moot.trust.figures import section
 
 
 def transcript(reading: Reading) -> str:
@@ -35,6 +36,7 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
     if table := outcome.table():
         yield table_of(table)
     yield contained(outcome.summary, MAX_HEADING)
+    yield section(outcome.figures, outcome.say, 3)
     if outcome.caveats:
         yield "Before you trust it:"
         yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)

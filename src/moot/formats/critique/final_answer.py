@@ -15,6 +15,8 @@ from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, ope
 from moot.text.language import Language
 from moot.text.markdown import contained, front_matter, in_line, table_of
 from moot.trust.caveats import about_models, about_turns
+from moot.trust.figures import provenance
+from moot.trust.figures import section as figures_section
 
 SPEAKERS = {"proposer": "Proposer", "skeptic": "Skeptic"}
 REASONS = {
@@ -98,6 +100,7 @@ def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemp
         auto_score=auto_score(last, issues),
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, answer, issues, reviewed)),
+        figures=provenance(debate, answer.content, SPEAKERS),
         language=debate.language.code,
     )
 
@@ -201,6 +204,8 @@ def _body(outcome: FinalAnswer) -> Iterator[str]:
     if outcome.templates:
         titles = "\n".join(f"- {in_line(title)}" for title in outcome.templates.values())
         yield f"## {say('Templates')}\n\n{titles}"
+    if outcome.figures:
+        yield figures_section(outcome.figures, say)
     if outcome.caveats:
         caveats = "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
         yield f"## {say('Before you trust it')}\n\n{caveats}"

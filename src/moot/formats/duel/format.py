@@ -21,6 +21,7 @@ from moot.core.format import Format
 from moot.core.points import Point, speech_key
 from moot.core.script import Debate, Script
 from moot.trust.caveats import about_models, about_turns
+from moot.trust.figures import provenance
 from moot.trust.neutral_names import neutral_names
 
 Stance = Literal["pro", "con"]
@@ -182,6 +183,7 @@ def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
         fallback="fallback" in judged.marks,
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, judged)),
+        figures=provenance(debate, f"{ballot.lead}\n{ballot.summary}", TITLES),
         language=debate.language.code,
     )
 

@@ -65,9 +65,15 @@ def _facts(debate: Debate[Any], round: int) -> Facts:
     )
 
 
+def quotes_of(debate: Debate[Any], turn: Turn) -> tuple[Checked, ...]:
+    """What a turn quotes, checked; without a tag too, unless somebody said so before."""
+    said = (debate.topic, *(each.content for each in debate.transcript[: turn.position] if each.content))
+    return quotes(turn.content, tuple(debate.settings.sources), said if debate.settings.rules > 1 else None)
+
+
 @lru_cache(maxsize=256)
-def quotes(text: str, sources: tuple[Source, ...]) -> tuple[Checked, ...]:
-    return check_all(text, sources) if sources else ()
+def quotes(text: str, sources: tuple[Source, ...], said: tuple[str, ...] | None = None) -> tuple[Checked, ...]:
+    return check_all(text, sources, said) if sources else ()
 
 
 class Verdict(NamedTuple):

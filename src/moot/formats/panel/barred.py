@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
 from moot.core.script import Debate
-from moot.formats.panel.assessment import quotes
+from moot.formats.panel.assessment import quotes_of
 from moot.formats.panel.casting import names, spoken
 from moot.formats.panel.positions import last_round
 from moot.text.plain import shortened
@@ -18,7 +18,6 @@ MAX_MENTION = 160
 """Characters; a false quote is told to everybody, who should not get a speech in its place."""
 RUN = 4
 """So many words in a row that only the false quote has are taken from it."""
-FALSE = ("near", "missing", "no_source")
 FIGURE = re.compile(r"\d+(?:[.,'’]\d+|[\u202f\u00a0 ]\d{3}(?!\d))*")
 
 
@@ -44,10 +43,9 @@ def _in_round(debate: Debate[Any], round: int) -> tuple[Barred, ...]:
 
 
 def _barred(debate: Debate[Any], said: Sequence[Turn]) -> Iterator[Barred]:
-    sources = tuple(debate.settings.sources)
     for turn in filter(spoken, said):
-        for quote in quotes(turn.content, sources):
-            if quote.verdict in FALSE:
+        for quote in quotes_of(debate, turn):
+            if quote.false and quote.tag:  # without a tag it may be a figure of speech: only its readers are told
                 yield Barred(turn.seat, turn.round or 0, quote)
 
 

@@ -9,27 +9,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
-from rapidfuzz.fuzz import token_set_ratio
 
 from moot.core.debate import Issue, Outcome, Record, Turn
 from moot.core.script import Debate
 from moot.formats.panel import record as records
 from moot.formats.panel.answers import Considered, Framing, Synthesis, View
-from moot.formats.panel.assessment import facts, quotes
+from moot.formats.panel.assessment import facts, quotes_of
 from moot.formats.panel.barred import marked, rests_on, told
 from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, names, spoken
 from moot.formats.panel.confidence import Level, confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
-from moot.text.language import sentences
 from moot.trust.caveats import about_models, only_model
+from moot.trust.figures import provenance
+from moot.trust.links import linked
 
-LINKED = 55.0
-"""A key argument so like a sentence of a turn, out of 100, came from there."""
-MAX_COMPARED = 1000
-"""Characters of a point and of a sentence; comparing takes their product."""
-MAX_LINKS, CLOSE = 2, 10.0
-"""At most so many turns, and only those nearly as like it as the likest."""
 REASONS = {
     "agreed": "every debater declared the same recommendation",
     "majority": "most debaters declared the same recommendation",
@@ -153,13 +147,14 @@ def decision(
     answer = Synthesis.model_validate(synthesis.data) if synthesis else Synthesis(recommendation=_nothing(debate))
     rated = confidence(debate, synthesis, f"{answer.recommendation}\n{answer.lead}")
     agreed = final_agreement(debate)
+    perspectives = views(debate, answer.perspectives, agreed.agreeing)
     unresolved = [] if agreed.of_all else [say("unresolved: the perspectives did not agree")]
     return Decision(
         summary=answer.recommendation,
         lead=answer.lead,
         language=say.code,
         title=_title(debate),
-        perspectives=views(debate, answer.perspectives, agreed.agreeing),
+        perspectives=perspectives,
         options=[Option(name=each.option, recommended=each.recommended, why=each.why) for each in answer.options],
         agreement=marked(debate, answer.agreement),
         tensions=marked(debate, answer.tensions) or unresolved,
@@ -179,7 +174,16 @@ def decision(
         fallback=synthesis is None or "fallback" in synthesis.marks,
         ended=debate.stop_reason or "",
         caveats=[*told(debate), *caveats(debate, casting)],
+        figures=_figures(debate, answer, perspectives),
     )
+
+
+def _figures(debate: Debate[Any], answer: Synthesis, perspectives: Sequence[FinalPosition]) -> list[str]:
+    """Where those of the recommendation and of what it rests on come from."""
+    arguments = [argument.text for view in perspectives for argument in view.key_arguments]
+    debaters = {seat: name for seat, name in names(debate).items() if seat in SEATS}
+    said = "\n".join([answer.recommendation, answer.lead, *arguments])
+    return provenance(debate, said, debaters, debate.settings.sources)
 
 
 def _nothing(debate: Debate[Any]) -> str:
@@ -273,7 +277,7 @@ def views(debate: Debate[Any], written: Sequence[View], agreeing: Sequence[str] 
 def _view(debate: Debate[Any], seat: str, name: str, mine: View, agrees: bool) -> FinalPosition:
     said = [turn for turn in debate.of_seat(seat) if spoken(turn)]
     held = positions(debate).get(seat)
-    found = [quote for turn in said for quote in quotes(turn.content, tuple(debate.settings.sources))]
+    found = [quote for turn in said for quote in quotes_of(debate, turn)]
     return FinalPosition(
         seat=seat,
         name=name,
@@ -297,21 +301,6 @@ def _key_arguments(debate: Debate[Any], mine: View, said: Sequence[Turn]) -> lis
         KeyArgument(text=text, turns=turns, barred=checked and rests_on(debate, text) is not None)
         for text, turns in points
     ]
-
-
-def linked(point: str, turns: Sequence[Turn]) -> list[int]:
-    """The turns that a point came from, the likeliest ones, in order."""
-    point = point[:MAX_COMPARED]
-    scores = [
-        (
-            max((token_set_ratio(point, text[:MAX_COMPARED]) for text in sentences(turn.content)), default=0.0),
-            turn.position,
-        )
-        for turn in turns
-    ]
-    best = max((score for score, _ in scores), default=0.0)
-    likely = sorted((each for each in scores if each[0] >= max(LINKED, best - CLOSE)), reverse=True)[:MAX_LINKS]
-    return sorted(position for _, position in likely)
 
 
 def round_facts(debate: Debate[Any]) -> list[RoundFacts]:

@@ -8,7 +8,7 @@ from typing import Any
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.formats.panel.answers import Rebuttal
-from moot.formats.panel.assessment import Verdict, facts, quotes, verdict
+from moot.formats.panel.assessment import Verdict, facts, quotes_of, verdict
 from moot.formats.panel.casting import cast, muting, names, strayed
 from moot.formats.panel.pace import announcement
 
@@ -55,7 +55,7 @@ def _about_speech(debate: Debate[Any], turn: Turn) -> Iterator[str]:
     say = debate.language
     if "late" in turn.marks:
         yield say("late: it misses this round")
-    found = quotes(turn.content, tuple(debate.settings.sources))
+    found = quotes_of(debate, turn)
     if found:
         verified = sum(quote.verdict == "verified" for quote in found)
         yield say("{verified} of {all} quotes stand in their source word for word", verified=verified, all=len(found))
@@ -68,6 +68,8 @@ def _about_speech(debate: Debate[Any], turn: Turn) -> Iterator[str]:
                 yield say("whether “{quote}” [{tag}] leaves out a “not” cannot be told: “{passage}”", **what)
             case "no_source":
                 yield say("no such source: “{quote}” [{tag}]", **what)
+            case "missing" if not quote.tag:
+                yield say("in no source, and said by nobody before: “{quote}”", **what)
             case "missing":
                 yield say("not found: “{quote}” [{tag}]", **what)
 

@@ -13,6 +13,7 @@ from moot.core.debate import Issue, Record, Turn
 from moot.core.trace import iso
 from moot.text.language import sentences
 from moot.text.markdown import contained, front_matter, in_line
+from moot.trust.figures import section
 
 if TYPE_CHECKING:
     from moot.formats.panel.decision import Decision, FinalPosition
@@ -49,6 +50,8 @@ def document(outcome: Decision, record: Record, turns: Sequence[Turn]) -> Iterat
     yield from _section(say("Tensions"), outcome.tensions)
     yield from _section(say("Dissent"), [part for part in outcome.dissent.split("\n\n") if part.strip()])
     yield from _section(say("Open questions"), outcome.open_questions)
+    if outcome.figures:
+        yield section(outcome.figures, say) + "\n"
     yield f"## {say('Perspectives')}\n"
     for view in outcome.perspectives:
         yield from _perspective(outcome, view)

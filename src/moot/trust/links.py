@@ -1,0 +1,92 @@
+"""Which turns a claim came from: those that say it, never one that says the opposite or another figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
+
+from moot.core.debate import Turn
+from moot.text.language import Language, language_of, languages, sentences
+from moot.trust.figures import figures
+from moot.trust.quotes import contains, negations, words
+
+LINKED = 55.0
+"""A claim so like a sentence of a turn, out of 100, came from there."""
+LITERAL = 200.0
+MAX_LINKS, CLOSE = 2, 10.0
+"""At most so many turns, and only those nearly as like it as the likest."""
+MAX_COMPARED = 1000
+"""Characters of a claim and of a sentence; comparing takes their product."""
+HALF = 0.5
+"""A sentence shorter than this share of a claim does not say all of it."""
+STEM = 4
+"""So many letters of a word are the same in “take” and “takes”."""
+CLAUSE = re.compile(r"[,;:.!?()–—]")
+
+
+def linked(claim: str, turns: Sequence[Turn]) -> list[int]:
+    """The turns that a claim came from, the likeliest ones, in order; those that say it literally, if any do."""
+    claim = claim[:MAX_COMPARED]
+    scores = [(_likeness(claim, turn.content), turn.position) for turn in turns]
+    best = max((score for score, _ in scores), default=0.0)
+    likely = sorted((each for each in scores if each[0] >= max(LINKED, best - CLOSE)), reverse=True)[:MAX_LINKS]
+    return sorted(position for _, position in likely)
+
+
+def _likeness(claim: str, text: str) -> float:
+    """To the sentence that is most like it and does not contradict it."""
+    if contains(claim, text):
+        return LITERAL
+    language = language_of(text)
+    claimed, said = _values(claim, language), _values(text, language)
+    likely = (
+        score
+        for sentence in sentences(text)
+        if (score := _alike(claim, part := sentence[:MAX_COMPARED])) >= LINKED
+        and not (claimed - said and _values(part, language) - claimed)
+        and not opposed(claim, part)
+    )
+    return max(likely, default=0.0)
+
+
+def _alike(claim: str, sentence: str) -> float:
+    short = len(sentence) < HALF * len(claim)
+    return token_sort_ratio(claim, sentence) if short else token_set_ratio(claim, sentence)
+
+
+def _values(text: str, language: Language) -> set[float]:
+    return {figure.value for figure in figures(text, language)}
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether one says “not” of what the other says without it, in any language moot has a file for."""
+    return _negates(one, other) or _negates(other, one)
+
+
+def _negates(one: str, other: str) -> bool:
+    plain = {word[:STEM] for word in words(other).split()} - set(_negated(other))
+    return not plain.isdisjoint(_negated(one))
+
+
+def _negated(text: str) -> Iterator[str]:
+    """Of each negation the word it is about: the next in its clause that is more than grammar, or the last before."""
+    for clause in CLAUSE.split(text.casefold()):
+        before = ""
+        waiting = False
+        for word in words(clause).split():
+            if word in negations():
+                waiting = True
+            elif word not in _small():
+                if waiting:
+                    yield word[:STEM]
+                before, waiting = word, False
+        if waiting and before:
+            yield before[:STEM]
+
+
+@cache
+def _small() -> frozenset[str]:
+    return frozenset().union(*(each.common for each in languages().values()))
