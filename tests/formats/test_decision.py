@@ -178,6 +178,12 @@ async def test_a_key_argument_links_to_the_turns_it_came_from_and_an_invented_on
     assert [[argument.turns for argument in view.key_arguments] for view in outcome.perspectives] == [[[2], []], [[3]]]
 
 
+async def test_the_record_says_where_its_figures_come_from() -> None:
+    stage, outcome = await finished(panelists(synthesis={"recommendation": "Use Redis for 7,400 reads."}))
+    assert outcome.figures == ["7,400: said by nobody before the closing"]
+    assert "## Figures and where they come from\n\n- 7,400: said by nobody" in await document_of(stage, outcome)
+
+
 async def test_without_key_arguments_of_the_moderator_s_each_opening_speaks_for_itself() -> None:
     _, outcome = await finished(panelists(synthesis={"recommendation": "Use Redis."}))
     assert [[(each.text, each.turns) for each in view.key_arguments] for view in outcome.perspectives] == [
