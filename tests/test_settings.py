@@ -46,7 +46,12 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("modle: x\n", "settings (MOOT_* or moot.yaml): modle: "),
+        ("modle: x\n", "moot.yaml: no setting is named 'modle'; write model"),
+        (
+            "root:x: 1\nb: 2\nc: 3\nd: 4\n",
+            "moot.yaml: no setting is named 'root:x' or 'b' or 'c'; known: allowed_hosts",
+        ),
+        ("y" * 50 + ": x\n", "moot.yaml: no setting is named with 50 letters; known: allowed_hosts, "),
         ("lease_seconds: soon\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         ("lease_seconds: -1\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         ("providers: {mine: {url: http://x}}\n", "settings (MOOT_* or moot.yaml): providers.mine.url: "),

@@ -11,8 +11,9 @@ import logging
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
@@ -132,6 +133,7 @@ class WorkflowSettings(BaseModel):
 
 FILE = "moot.yaml"
 MAX_FILE = 64_000
+MAX_SHOWN_NAME = 40
 NAMED_FILE = "MOOT_CONFIG"
 """The variable that names another file than the working directory's; who names it means it."""
 
@@ -297,8 +299,18 @@ def read_config(path: Path, is_own: bool = False) -> ConfigFile:
         raise InvalidInput(f"{path.name}: {error}") from None
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise InvalidInput(f"{path.name} holds no settings: write lines of the form `name: value`")
+    if unknown := [name for name in values if name not in AppSettings.model_fields]:  # pydantic would take `Model` too
+        raise InvalidInput(f"{path.name}: {_unknown(unknown)}")
     guarded = {name: value for name, value in values.items() if not is_own and _reaches_out(name, value, path.parent)}
     return ConfigFile(path, content, values, guarded, is_own or allowed_files().answer(path, content))
+
+
+def _unknown(names: Sequence[str]) -> str:
+    """Says little of them: what is no file of settings may be somebody's secrets."""
+    shown = [repr(name) for name in names if len(name) <= MAX_SHOWN_NAME][:3] or [f"with {len(names[0])} letters"]
+    near = get_close_matches(names[0][:MAX_SHOWN_NAME].lower(), AppSettings.model_fields, 1)
+    known = f"write {near[0]}" if near else f"known: {', '.join(sorted(AppSettings.model_fields))}"
+    return f"no setting is named {' or '.join(shown)}; {known}"
 
 
 def allowed_files() -> AllowedFiles:
@@ -309,6 +321,7 @@ HARMLESS = frozenset(
     {"prices", "retrieval", "port", "metrics_port", "log", "log_level", "max_running", "max_retries", "lease_seconds"}
     | {"heartbeat_seconds", "share_seconds", "retry_seconds", "grace_seconds"}
 )
+GUARDED_OF_PROVIDERS = ProviderSettings.model_fields.keys() - {"max_concurrent", "requests_per_minute"}
 
 
 def _reaches_out(name: str, value: object, folder: Path) -> bool:
@@ -316,10 +329,10 @@ def _reaches_out(name: str, value: object, folder: Path) -> bool:
     if name in ("model", "models", "formats"):
         return any(is_address(text) for text in _texts(value))
     if name == "providers" and isinstance(value, dict):
-        return any(not isinstance(each, dict) or {"base_url", "key_env"} & set(each) for each in value.values())
+        return any(not isinstance(each, dict) or GUARDED_OF_PROVIDERS & set(each) for each in value.values())
     if name == "decisions":
         return not (folder / str(value)).resolve().is_relative_to(folder.resolve())
-    return name in AppSettings.model_fields and name not in HARMLESS
+    return name not in HARMLESS
 
 
 def is_address(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,29 @@ def test_what_reaches_beyond_a_debate_is_ignored_in_a_folder_s_file(
     file = written({name: HOSTILE[name], "lease_seconds": 17})
     assert load() == untouched.model_copy(update={"lease_seconds": 17})
     assert caplog.messages == [warning(file, name)]
+
+
+@pytest.mark.parametrize(
+    "written_as", [str.upper, str.title, str.capitalize, lambda name: name[:-1] + name[-1].upper()]
+)
+@pytest.mark.parametrize("name", settings.AppSettings.model_fields)
+def test_a_setting_in_other_letters_is_refused_with_its_name(name: str, written_as: Callable[[str], str]) -> None:
+    written({written_as(name): HOSTILE.get(name, 17)})
+    with pytest.raises(
+        settings.InvalidInput, match=rf"^moot.yaml: no setting is named '{written_as(name)}'; write {name}$"
+    ):
+        load()
+
+
+def test_every_setting_of_a_provider_is_either_known_to_be_harmless_or_guarded() -> None:
+    assert {"base_url", "key_env"} == settings.GUARDED_OF_PROVIDERS
+
+
+@pytest.mark.parametrize("name", ["BASE_URL", "Key_Env"])
+def test_nor_does_a_provider_s_setting_count_in_other_letters(name: str) -> None:
+    written({"providers": {"deepseek": {name: "x"}}})
+    with pytest.raises(settings.InvalidInput, match=rf"providers.deepseek.{name}: Extra inputs are not permitted"):
+        load()
 
 
 def test_every_setting_is_either_known_to_be_harmless_or_guarded() -> None:
