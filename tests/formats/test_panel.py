@@ -189,6 +189,52 @@ async def test_a_perspective_of_the_user_s_own_takes_part_with_its_priorities() 
     assert "You care about sleep. Will accept slower performance for sleep." in opening.messages[-1].content
 
 
+POOL = [
+    {"name": "Town Treasury", "wants": ["balanced budget"], "gives_up": "public services"},
+    {"name": "Families", "wants": ["public services", "swimming lessons"], "gives_up": "a balanced budget"},
+]
+
+
+async def test_the_moderator_writes_perspectives_for_the_question() -> None:
+    analysis = {**ANALYSIS, "perspectives": [*POOL, "Fair Shares"], "title": "Close the pool?"}
+    analysis["opposed"] = [{"one": "Town Treasury", "other": "families", "over": "public services"}]
+    stage = panel(Panelists(analysis=analysis), ONE)
+    outcome = await outcome_of(stage)
+    assert [view.name for view in outcome.perspectives] == ["Town Treasury", "Families", "Fair Shares"]
+    assert await seen_notes(stage, "analysis") == [(BY_MODERATOR,)]
+    (opening,) = asked(stage, "opening", "Families")
+    assert "You care about public services, swimming lessons. Gives up a balanced budget." in text(opening)
+
+
+async def test_perspectives_that_a_person_chose_are_not_asked_for_again_and_warned_about_but_never_refused() -> None:
+    stage = panel(Panelists(analysis={**ANALYSIS, "opposed": []}), {**ONE, "perspectives": [FAST, SAFE]})
+    outcome = await outcome_of(stage)
+    warning = f"none of {FAST}, {SAFE} wants what another gives up: they may only agree"
+    assert await seen_notes(stage, "analysis") == [(BY_PERSON, warning)]
+    assert warning in outcome.caveats
+    (analysis,) = asked(stage, "analysis")
+    assert analysis.schema is not None
+    assert "perspectives" not in str(analysis.schema.schema["properties"])
+    told = {**ANALYSIS, "opposed": [{"one": FAST, "other": SAFE, "over": "speed against care"}]}
+    by_meaning = await outcome_of(panel(Panelists(analysis=told), {**ONE, "perspectives": [FAST, SAFE]}))
+    assert warning not in by_meaning.caveats
+
+
+async def test_a_clarified_question_has_the_moderator_s_restatement_as_its_title() -> None:
+    vague = {**ANALYSIS, "too_vague": True, "question": "What?", "title": "Should we do it?"}
+    clear = {**ANALYSIS, "title": "Should the market move to Friday?"}
+    stage = panel(Panelists(analysis=[vague, clear]), {"max_rounds": 1})
+    outcome = await outcome_of(stage)
+    record = await stage.record()
+    assert outcome.title == "Should the market move to Friday?"
+    document = outcome.document(record, await stage.turns())
+    assert "\ntitle: Should the market move to Friday?\n" in document
+    assert "- It is for a team of three. (the person who asked, before the first round, " in document
+    issue = outcome.issue(record)
+    assert issue is not None
+    assert issue.title == "Act on the decision: Should the market move to Friday?"
+
+
 @pytest.mark.parametrize("perspectives", [1, 5, "one", [FAST], [FAST, "Nobody"], [FAST, FAST]])
 def test_a_set_that_cannot_debate_is_refused_before_anything_is_asked(perspectives: Any) -> None:
     with pytest.raises(ValueError, match="perspective"):

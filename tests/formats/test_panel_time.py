@@ -68,12 +68,12 @@ class Slow(Panelists):
         reply = self(request)
         for part in (reply[:5], reply[5:10], reply[10:]):
             on_text(part)
-            await asyncio.sleep(0.03)
+            await asyncio.sleep(0.12 if self.calls[-1][0] in ("opening", "rebuttal") else 0)
         return Completion(text=reply, finish_reason="stop", usage=Usage(calls=1, output_tokens=9))
 
 
 async def test_a_seat_that_is_speaking_is_not_silenced_by_the_clock() -> None:
-    stage = Stage(format=PANEL, topic=TOPIC, settings={**ONE, "round_timeout_seconds": 0.04})
+    stage = Stage(format=PANEL, topic=TOPIC, settings={**ONE, "round_timeout_seconds": 0.6})
     stage.model = Slow()
     outcome = Decision.model_validate((await stage.run()).outcome)
     assert [found.late for found in outcome.rounds] == [[]]

@@ -14,7 +14,9 @@ from moot.errors import InvalidInput
 from moot.formats.panel.perspectives import Perspective, by_keywords, catalog, fault, find, opposed
 
 CACHING = "Should we use Redis or PostgreSQL for caching?"
-BUILT_IN = catalog(())
+BUILT_IN = catalog((), 6)
+"""Those for software, which version 1 knows."""
+WIDER = catalog(())
 PERFORMANCE, SIMPLICITY, SECURITY, FLEXIBILITY, EXPERIENCE, OPERATIONS = BUILT_IN
 COMPLIANCE = Perspective(
     name="Compliance First",
@@ -72,9 +74,29 @@ def test_six_perspectives_are_built_in() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("Should a town close its outdoor pool?", ["Public Purse", "Everyday Users"]),
+        ("Should schools ban smartphones?", ["Personal Freedom", "Learning and Development"]),
+        ("Should the city ban cars from the old town for the climate?", ["Climate and Nature"]),
+    ],
+)
+def test_questions_beyond_software_have_perspectives_of_their_own(topic: str, expected: list[str]) -> None:
+    chosen = names(by_keywords(topic, WIDER, 3))
+    assert set(expected) <= set(chosen)
+    assert not set(chosen) & {"Performance Advocate", "Future Flexibility", "Operational Simplicity"}
+
+
+def test_everybody_in_the_wider_catalog_has_an_opponent() -> None:
+    lonely = [a.name for a in WIDER if not any(opposed(a, b) for b in WIDER)]
+    assert lonely == []
+    assert len(WIDER) == 17
+
+
 def test_the_user_s_own_come_last_and_one_of_the_same_name_takes_the_built_in_s_place() -> None:
     other = made("security  ADVOCATE", "security", "speed")
-    assert catalog([COMPLIANCE, other]) == (
+    assert catalog([COMPLIANCE, other], 6) == (
         PERFORMANCE,
         SIMPLICITY,
         other,

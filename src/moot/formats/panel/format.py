@@ -35,7 +35,7 @@ from moot.formats.panel.casting import (
 )
 from moot.formats.panel.decision import REASONS, Decision, RoundFacts, decision
 from moot.formats.panel.notes import notes
-from moot.formats.panel.pace import PAUSE, timeout, tokens_for, usual_tokens
+from moot.formats.panel.pace import pause, timeout, tokens_for, usual_tokens
 from moot.formats.panel.points import points
 from moot.formats.panel.positions import final_agreement, last_round
 from moot.formats.panel.settings import PanelSettings, choices
@@ -141,7 +141,7 @@ def _speech(
         max_tokens=tokens_for(debate, seat, kind, round),
         visible=heard(debate),
         timeout=timeout(debate, kind, round, active),
-        pause=PAUSE,
+        pause=pause(debate, len(active)),
     )
 
 

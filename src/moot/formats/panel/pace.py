@@ -81,6 +81,11 @@ def timeout(debate: Debate[Any], kind: str, round: int, active: Sequence[str]) -
     return max((left - span_seconds(rebutted)) / waiting, limit / 2 / len(active))
 
 
+def pause(debate: Debate[Any], active: int) -> float:
+    """How long a seat that is speaking when its time is over may be silent; never longer than it had."""
+    return min(PAUSE, round_seconds(debate, active) / 2)
+
+
 def announcement(debate: Debate[Any]) -> str:
     """What a person has to know before a limit of theirs bites; empty when their limits fit the pace."""
     active = [seat for seat in names(debate) if seat in SEATS and seat not in muted(debate)]
