@@ -11,6 +11,7 @@ import pytest
 from live import PATIENCE, Live, serving, simple_app
 
 from moot.web import protocol
+from moot.web.guard import Access
 
 HOST = "Host: 127.0.0.1\r\n"
 
@@ -151,3 +152,50 @@ async def test_half_an_answer_is_not_the_person_s(live: Live) -> None:
     await writer.wait_closed()
     assert [await health(live) for _ in range(5)] == [200] * 5
     assert (await live.app.load(debate_id)).record.status == "created"
+
+
+TINY = b"1\r\nx\r\n" * 50_000
+CHUNKED = b"Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n"
+
+
+async def test_who_is_refused_is_not_listened_to_any_longer() -> None:
+    """A body in tiny chunks takes long to read, and nobody wants it."""
+    async with serving(simple_app(), Access(token="secret")) as live:
+        head = f"POST /api/debates HTTP/1.1\r\n{HOST}".encode() + CHUNKED
+        said = await answer(live, head, b"1\r\nx\r\n")
+        assert b" 401 " in said
+        assert b"1\r\nx\r\n" not in said
+
+
+async def test_a_body_in_tiny_chunks_lets_others_have_their_turn(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted, not timed: between two pieces of the body the loop comes round."""
+    turns = 0
+
+    def count() -> None:
+        nonlocal turns
+        turns += 1
+        asyncio.get_running_loop().call_soon(count)
+
+    asyncio.get_running_loop().call_soon(count)
+    before = turns
+    head = f"POST /login HTTP/1.1\r\n{HOST}".encode() + CHUNKED
+    await answer(live, head, TINY, b"0\r\n\r\n")
+    assert turns - before > len(TINY) / (protocol.PIECE * protocol.PIECES)
+
+
+async def test_half_open_heads_close_nobody_s_upload(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_UNFINISHED", 5)
+    body = b'{"topic": "Cats?", "format": "duel"}'
+    head = f"POST /api/estimate HTTP/1.1\r\n{HOST}Content-Type: application/json\r\nConnection: close\r\n"
+    reader, writer = await opened(live)
+    writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:10])
+    await writer.drain()
+    others = [await opened(live) for _ in range(20)]
+    for _, other in others:
+        other.write(b"GET / HT")
+    assert await health(live) == 200
+    writer.write(body[10:])
+    async with asyncio.timeout(PATIENCE):
+        assert (await reader.read()).startswith(b"HTTP/1.1 ")
+    for _, other in [*others, (reader, writer)]:
+        other.close()

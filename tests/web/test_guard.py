@@ -128,7 +128,9 @@ async def test_wrong_tokens_are_answered_ever_later_and_the_right_one_at_once() 
     now = 0.0
 
     async def sleep(seconds: float) -> None:
-        waited.append(seconds)
+        nonlocal now
+        waited.append(round(seconds, 3))
+        now += seconds
 
     who = Access(token=TOKEN, wrong_tokens=WrongTokens(sleep, lambda: now))
     async with serving(simple_app(), who) as live:
@@ -138,9 +140,21 @@ async def test_wrong_tokens_are_answered_ever_later_and_the_right_one_at_once() 
             assert (await live.get("/api/debates", headers={"Authorization": f"Bearer {TOKEN}"})).status == 200
             assert (await live.get("/api/debates")).status == 401  # which is no guess
         assert waited == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
-        now = 60.0
+        now += 60.0
         await live.ask("POST", "/login", data={"token": "x"}, allow_redirects=False)
     assert waited[8:] == [0.1]
+
+
+async def test_guessed_cookies_are_slowed_like_tokens_and_guesses_at_once_wait_for_each_other() -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(round(seconds, 3))
+
+    async with serving(simple_app(), Access(token=TOKEN, wrong_tokens=WrongTokens(sleep, lambda: 0.0))) as live:
+        for _ in range(4):  # the clock stands still: all at once
+            assert (await live.get("/api/debates", headers={"Cookie": "moot_session=guess"})).status == 401
+    assert waited == [0.1, 0.3, 0.7, 1.5]
 
 
 async def test_a_token_that_is_no_ascii_is_only_wrong(locked: Live) -> None:

@@ -142,6 +142,13 @@ def test_a_background_tells_what_was_said_before_and_what_the_debates_came_to() 
         )
 
 
+def test_what_a_tool_said_after_the_question_is_told_too() -> None:
+    after = said(("user", "Sign it?"), ("assistant", ""), ("tool", "A penalty of 9 million."), ("system", "Be brief."))
+    told = told_of(conversation(after), {}, None)
+    assert told.question == "Sign it?"
+    assert "Tool: A penalty of 9 million.\nInstructions: Be brief." in told.background
+
+
 def test_a_question_alone_is_all_there_is() -> None:
     assert told_of(conversation(said(("user", "Cats?"))), {}, None) == Told("Cats?")
 

@@ -62,7 +62,8 @@ class RefusedRequest(NamedTuple):
 
 @dataclass(slots=True)
 class WrongTokens:
-    """Slows whoever guesses: the answer to each wrong token takes twice as long as the last one's, until none comes.
+    """Slows whoever guesses: the answer to each wrong token takes twice as long as the last one's, until none comes,
+    and those that come at once wait one after the other.
 
     The right one is answered at once, so nobody can keep others out.
     """
@@ -71,12 +72,16 @@ class WrongTokens:
     now: Callable[[], float] = time.monotonic
     _recent: int = 0
     _last: float = -math.inf
+    _free: float = -math.inf
+    """When all that wait have been answered."""
 
     async def wait(self) -> None:
         now = self.now()
         self._recent = self._recent + 1 if now - self._last < FORGET_SECONDS else 0
         self._last = now
-        await self.sleep(min(MOST_SECONDS, FIRST_SECONDS * 2.0 ** min(self._recent, 10)))
+        pause = min(MOST_SECONDS, FIRST_SECONDS * 2.0 ** min(self._recent, 10))
+        self._free = min(max(now, self._free) + pause, now + FORGET_SECONDS)
+        await self.sleep(self._free - now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,7 @@ class Guard:
         answer = _Answer(send, scope["path"])
         headers = Headers(scope=scope)
         if refusal := self._refusal(scope, headers):
-            if refusal.status == 401 and "authorization" in headers:
+            if refusal.status == 401 and ("authorization" in headers or COOKIE in Request(scope).cookies):
                 await self.access.wrong_tokens.wait()
             if refusal.status == 401 and _wants_page(scope, headers):
                 await self._answer({**scope, "path": "/login", "raw_path": b"/login"}, receive, answer)

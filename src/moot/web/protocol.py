@@ -12,14 +12,18 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from moot.web.guard import OPEN_PATHS
+
 MAX_HEAD = 32 * 1024
 MAX_HEADERS = 100
 PIECE = 1024
-"""Heads are read in pieces of this size, so that the limits are looked at before much is parsed."""
+"""What comes is read in pieces of this size, so that the limits are looked at before much is parsed."""
+PIECES = 8
+"""So many at a time: a body in tiny chunks takes long to read, and others have their turn in between."""
 SECONDS_FOR_HEAD = 10.0
 SECONDS_FOR_BODY = 60.0
 MAX_UNFINISHED = 200
-"""So many connections may be in the middle of a request; when there are more, the one that is longest is closed."""
+"""So many connections may be in the middle of a head, and so many of a body; when there are more, one is closed."""
 
 
 class BoundedProtocol(H11Protocol):
@@ -27,6 +31,7 @@ class BoundedProtocol(H11Protocol):
         super().__init__(**parts)
         self._unfinished = unfinished
         self._later = b""
+        self._turn: asyncio.Handle | None = None
         self._size = self._lines = 0
         self._state: object = None
         self._deadline: asyncio.TimerHandle | None = None
@@ -37,27 +42,42 @@ class BoundedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._later = b""
         self._finish()
 
     def data_received(self, data: bytes) -> None:
-        while data and not self.transport.is_closing():
+        self._later += data
+        if self._turn is None:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Read a little of what has come, and the rest when others had their turn."""
+        self._turn = None
+        for _ in range(PIECES):
+            if not self._later or not self._can_read():
+                break
+            piece, self._later = self._later[:PIECE], self._later[PIECE:]
             if self.conn.their_state is h11.IDLE:
-                self._receive_head(data[:PIECE])
-                data = data[PIECE:]
-            elif self.conn.their_state is h11.SEND_BODY:
-                super().data_received(data)
-                data = b""
-            else:  # the next request, before this one is answered
-                self._later += data
-                self.flow.pause_reading()
-                data = b""
+                self._receive_head(piece)
+            else:
+                super().data_received(piece)
         self._bound_time()
+        if self._later:
+            self.flow.pause_reading()
+            if self._can_read():
+                self._turn = self.loop.call_soon(self._read_on)
+
+    def _can_read(self) -> bool:
+        """Not before this request is answered, when the next one has come already."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and not self.transport.is_closing()
 
     def on_response_complete(self) -> None:
+        if self.conn.their_state is h11.SEND_BODY:  # refused: nobody reads the rest
+            self._later = b""
+            self.transport.close()
         super().on_response_complete()
-        if self._later and not self.transport.is_closing():
-            later, self._later = self._later, b""
-            self.data_received(later)
+        if self._turn is None and not self.transport.is_closing():
+            self._read_on()
 
     def send_400_response(self, msg: str) -> None:
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
@@ -84,10 +104,16 @@ class BoundedProtocol(H11Protocol):
         if seconds is not None and not self.transport.is_closing():
             self._deadline = self.loop.call_later(seconds, self.transport.abort)
             self._unfinished[self] = None
-            if len(self._unfinished) > MAX_UNFINISHED:
-                longest = next(iter(self._unfinished))
-                longest._finish()
-                longest.transport.abort()
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Close the longest of those that are as far as this one, a body of somebody unknown before others."""
+        alike = [each for each in self._unfinished if each._state is self._state]
+        if len(alike) > MAX_UNFINISHED:
+            unknown = (each for each in alike if each._state is h11.SEND_BODY and each.scope["path"] in OPEN_PATHS)
+            one = next(unknown, alike[0])
+            one._finish()
+            one.transport.abort()
 
     def _finish(self) -> None:
         self._unfinished.pop(self, None)

@@ -74,7 +74,8 @@ def conversation(messages: Sequence[Message]) -> Conversation:
     at = max((at for at, message in enumerate(messages) if message.role == "user"), default=None)
     if at is None:
         raise InvalidInput("messages: none is the user's; send one with the question to debate")
-    last, before = messages[at], tuple(messages[:at])
+    # What follows the question (a tool's result, instructions) was said to it too, and is no less known.
+    last, before = messages[at], (*messages[:at], *messages[at + 1 :])
     if others := last.others():
         raise InvalidInput(f"messages.{at}: {others[0]!r} cannot be debated; send its content as text")
     if len(last.text()) > MAX_TOPIC:
