@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from moot import formats
 from moot.core.debate import Settings
 from moot.formats import DEFAULT, built_in
 from moot.llm.providers import BUILT_IN
-from moot.terminal.cli import debate
+from moot.terminal.cli import USUAL_FORMAT
 
 ROOT = Path(moot.__file__).parent
 FORMATS = Path(formats.__file__).parent
@@ -49,7 +48,7 @@ def test_nothing_outside_formats_names_one_or_its_settings_seats_and_reasons() -
 
 
 def test_the_command_line_begins_with_the_usual_format() -> None:
-    assert inspect.signature(debate).parameters["format"].default == DEFAULT
+    assert USUAL_FORMAT == DEFAULT
 
 
 def _words() -> Iterator[str]:

@@ -119,7 +119,8 @@ async def test_a_run_hands_its_debate_back_to_the_queue(store: Store, due_in: fl
 async def test_what_waits_is_queued_by_the_answer_to_its_question_and_by_nothing_else(store: Store) -> None:
     record = await ended(store, Status.WAITING)
     await store.say("DEB-1", HumanReply("guide", "of one's own accord"))
-    await store.say("DEB-1", HumanReply("continue", "", 0))
+    with pytest.raises(WrongStatus, match="this question of DEB-1 has been answered already"):
+        await store.say("DEB-1", HumanReply("continue", "", 0))
     with pytest.raises(WrongStatus, match="DEB-1 is waiting; it goes on when the person it asks has replied"):
         await store.enqueue("DEB-1")
     assert (await store.load("DEB-1")).record == record

@@ -136,6 +136,7 @@ def test_a_duel_from_creation_to_its_verdict(theatre: Theatre, page: Page) -> No
     expect(page.locator("#outcome .headline")).to_have_text("Debater A (con) wins, 7 : 4")
     expect(page.locator(".turn.speaking")).to_have_count(0)
     assert titles(page) == ["Debater A argument", "Debater B argument", "Judge verdict"]
+    expect(page.locator("#announcer")).to_have_text("The debate is finished")
     announced = page.evaluate("announced")
     assert announced[0] == "Debater A is speaking"
     assert announced[-1] == "The debate is finished"

@@ -26,6 +26,8 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+USUAL_FORMAT = "panel"
+"""As `moot.formats` has it, which is slow to import."""
 DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, DEB-…")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -48,7 +50,7 @@ def moot(
 @cli.command()
 def debate(
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What to debate.")] = None,
-    format: Annotated[str | None, typer.Option(help="The rules of the debate.", show_default="panel")] = None,
+    format: Annotated[str | None, typer.Option(help="The rules of the debate.", show_default=USUAL_FORMAT)] = None,
     perspectives: Annotated[
         str | None, typer.Option(metavar="N|NAMES", help="How many debaters, or their perspectives: 3, or 'A,B'.")
     ] = None,
@@ -85,7 +87,7 @@ def debate(
     asked = commands.Asked(question, format or "", options, model_for or [], set or [], source or [], no_checkpoints)
     if resume:
         run(commands.resume(resume, asked, tape, how, estimate), runs_debates=True)
-    asked = asked._replace(format=format or "panel")
+    asked = asked._replace(format=format or USUAL_FORMAT)
     if estimate:
         run(commands.estimate(asked, as_json))
     run(commands.debate(asked, tape, how), runs_debates=True)

@@ -18,8 +18,8 @@ def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> 
     for family in sorted({model_family(model) for model in models[judge]}):
         kin = [title for seat, title in judged.items() if family in map(model_family, models[seat])]
         if kin:
-            values = {"judge": judge, "family": family, "kin": say(" and ").join(kin)}
-            yield say("the {judge} is of the same model family ({family}) as {kin}", **values)
+            values = {"name": judge, "family": family, "kin": say(" and ").join(kin)}
+            yield say("the {name} is of the same model family ({family}) as {kin}", **values)
 
 
 def only_model(debate: Debate[Any]) -> str:

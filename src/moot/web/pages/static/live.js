@@ -4,6 +4,7 @@
 const page = document.getElementById("debate");
 const transcript = document.getElementById("transcript");
 const announcer = document.getElementById("announcer");
+let announcing = Promise.resolve();
 const newTurns = document.getElementById("new-turns");
 const url = `/debates/${page.dataset.id}`;
 const EVENTS = ["debate_started", "round_started", "turn_started", "turn_chunk", "turn_finished", "waiting",
@@ -359,7 +360,11 @@ function say(text) {
 }
 
 function announce(text) {
-  announcer.textContent = text;
+  // One after the other: of two at once a screen reader would hear the second alone.
+  announcing = announcing.then(() => {
+    announcer.textContent = text;
+    return new Promise((next) => setTimeout(next, 100));
+  });
 }
 
 function complain(text) {
