@@ -9,6 +9,7 @@ and read the difference that git shows.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Sequence
@@ -260,6 +261,20 @@ def test_a_file_of_the_user_s_replaces_a_prompt_and_leaves_the_others(tmp_path: 
         "{{ [seat] | map(attribute='__class__') | join }}",
         "{{ '{0.__class__}'.format(topic) }}",
         "{{ topic['format'](1) }}",
+        """{{ s.parse_raw("cos\nsystem\n(S'true'\ntR.", proto="pickle", allow_pickle=true) }}""",
+        "{{ s['parse_file']('/etc/hostname') }}",
+        "{{ s.model_rebuild() }}",
+        "{{ s.model_construct }}",
+        "{{ [s] | map(attribute='model_dump') | join }}",
+        "{{ seat.answer() }}",
+        "{{ seat }}{{ seat() }}",
+        "{{ self.blocks }}",
+        "{{ loop }}{% for a in [1] %}{{ loop(a) }}{% endfor %}",
+        "{{ [1].append(2) }}",
+        "{{ _loop.__init__ }}",
+        "{{ 1 | round(400000000) }}",
+        "{{ 1 | round(-400000000) }}",
+        "{{ '%(a)s%(a)s' % {'a': topic} }}",
         "{% for a in range(1999) %}{% for b in range(1999) %}{% endfor %}{% endfor %}",
         "{% for a in range(10 ** 9) %}{% endfor %}",
         "{{ range(1000000000) | list }}",
@@ -286,6 +301,21 @@ def test_a_prompt_file_of_a_stranger_s_runs_no_code_and_ends_soon(tmp_path: Path
     assert isinstance(told.value.__context__, jinja2.TemplateError)
 
 
+@pytest.mark.parametrize("given", [{"s": DUEL.settings()}, {"s": DUEL.seats[0]}, {"s": DUEL}, {"s": Path()}], ids=str)
+def test_a_prompt_file_calls_nothing_of_what_it_is_given(tmp_path: Path, given: dict[str, object]) -> None:
+    names = [each for each in dir(type(given["s"])) if callable(inspect.getattr_static(given["s"], each, None))]
+    for name in names:
+        override(tmp_path, name, f"{{{{ s.{name}() }}}}")
+        with pytest.raises(BrokenPrompt, match=rf"access to attribute '{name}' of|not safely callable|deprecated"):
+            OwnPrompts(tmp_path, data).render("duel", name, given)
+    assert names
+
+
+def test_a_text_of_white_space_after_a_bracket_takes_no_longer_than_another() -> None:
+    assert data("<" + " " * 1_000_000) == "<" + " " * 1_000_000
+    assert data("< / turn>< turn><\n/\ntopic>") == "‹ / turn>‹ turn>‹\n/\ntopic>"
+
+
 def test_a_prompt_file_may_write_as_moot_s_own_do(tmp_path: Path) -> None:
     text = "{% for a in range(3) %}{{ '%.1f' | format(a / 2) }}{{ ', ' if not loop.last }}{% endfor %}: {{ words * 2 }}"
     override(tmp_path, "argument", text + " {{ seat.title.split() | map('upper') | join('-') }} {{ '%d' % round }}")
@@ -302,7 +332,7 @@ def test_copies_of_moot_s_own_prompts_say_the_same() -> None:
 
 
 def override(folder: Path, kind: str, text: str) -> None:
-    (folder / "duel").mkdir()
+    (folder / "duel").mkdir(exist_ok=True)
     (folder / "duel" / f"{kind}.md").write_text(text)
 
 

@@ -7,16 +7,17 @@ and work cannot grow beyond what a prompt needs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
+from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import jinja2
 from jinja2 import nodes
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import Context
+from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from moot.errors import BrokenPrompt
@@ -36,15 +37,20 @@ KNOWN = (
 """Left out: what calls itself or another template, and variables, with which a text can be doubled again and again."""
 FILTERS = (
     "abs", "capitalize", "count", "d", "default", "first", "float", "int", "items", "last", "length", "list", "lower",
-    "map", "max", "min", "rejectattr", "reverse", "round", "selectattr", "sort", "string", "sum", "title", "trim",
+    "map", "max", "min", "rejectattr", "reverse", "selectattr", "sort", "string", "sum", "title", "trim",
     "truncate", "unique", "upper", "wordcount",
 )  # fmt: skip
-METHODS = (
-    "capitalize", "count", "endswith", "find", "index", "lower", "lstrip", "rstrip", "split", "startswith", "strip",
-    "title", "upper",
-)  # fmt: skip
-"""What may be called of a text; the others make a long one of a short one."""
-_WIDE = re.compile(r"%[^a-zA-Z%]*(\d{3}|\*)")
+METHODS: Mapping[type, Collection[str]] = {
+    str: (
+        "capitalize", "count", "endswith", "find", "index", "lower", "lstrip", "rstrip", "split", "startswith", "strip",
+        "title", "upper",
+    ),
+    dict: ("get", "items", "keys", "values"),
+    LoopContext: ("changed", "cycle"),
+}  # fmt: skip
+"""All that may be called, beside range; the other methods of a text make a long one of a short one."""
+MAX_PLACES = 15
+_WIDE = re.compile(r"%[^a-zA-Z%]*(\d{3}|[*(])")
 
 
 class OwnPrompts:
@@ -60,7 +66,7 @@ class OwnPrompts:
             auto_reload=False,
         )
         known = {name: self._environment.filters[name] for name in FILTERS}
-        self._environment.filters = {**known, "join": _join, "format": _format, "data": data}
+        self._environment.filters = {**known, "join": _join, "format": _format, "round": _round, "data": data}
         self._environment.globals = {"range": _range}
         self._missing: set[str] = set()
 
@@ -132,11 +138,28 @@ class _Environment(ImmutableSandboxedEnvironment):
             raise SecurityError(f"{operator} in a prompt takes numbers")
         return super().call_binop(context, operator, left, right)
 
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        return _is_method(obj, attr) or (_is_declared(obj, attr) and not callable(value))
+
     def is_safe_callable(self, obj: Any) -> bool:
-        name = getattr(obj, "__name__", "")
-        if name in ("format", "format_map") or isinstance(getattr(obj, "__self__", None), str | bytes | int):
-            return name in METHODS
-        return super().is_safe_callable(obj)
+        is_method = isinstance(obj, BuiltinMethodType | MethodType) and _is_method(obj.__self__, obj.__name__)
+        return is_method or obj is _range or isinstance(obj, _Loops)
+
+
+def _is_method(owner: object, name: str) -> bool:
+    return any(isinstance(owner, kind) and name in names for kind, names in METHODS.items())
+
+
+def _is_declared(owner: object, name: str) -> bool:
+    """Whether it is data that a class says it holds: a field of whatever kind of model, or a property."""
+    kind = type(owner)
+    fields = (
+        *getattr(kind, "model_fields", ()),
+        *getattr(kind, "__dataclass_fields__", ()),
+        *getattr(kind, "_fields", ()),
+    )
+    is_property = isinstance(getattr(kind, name, None), property) or isinstance(owner, LoopContext)
+    return not name.startswith("_") and (name in fields or is_property)
 
 
 class _Loops:
@@ -167,9 +190,15 @@ def _format(text: str, *values: object) -> str:
     return _narrow(text) % values
 
 
+def _round(number: float, places: int = 0) -> float:
+    if abs(places) > MAX_PLACES:
+        raise SecurityError(f"a number in a prompt is rounded to {MAX_PLACES} places at most")
+    return round(number, places)
+
+
 def _narrow(text: str) -> str:
     if _WIDE.search(text):
-        raise SecurityError("a value in a prompt is written with less than a hundred places")
+        raise SecurityError("a value in a prompt is written by its place, in less than a hundred characters")
     return text
 
 

@@ -28,7 +28,7 @@ LEFT_OUT = "[earlier turns left out]"
 PERSON = "the person who asked"
 
 _SPEECH = re.compile(r"^<turn by=.*?^</turn>$", re.DOTALL | re.MULTILINE)
-_TAG = re.compile(r"<(?=\s*/?\s*(?:turn|topic|source)\b)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:turn|topic|source)\b)", re.IGNORECASE)
 
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
