@@ -1,4 +1,4 @@
-"""How often a question finds the reasoning template it needs: python bench/retrieval.py
+"""How often a question finds the reasoning template it needs, or none where none fits: python bench/retrieval.py
 
 With WordLlama on both stores, and with Ollama's nomic-embed-text if a server answers at OLLAMA_HOST.
 """
@@ -9,7 +9,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,15 +19,12 @@ from moot.errors import ModelError
 from moot.llm.client import Timeouts
 from moot.llm.http import ModelServer, new_session
 from moot.llm.ollama import OllamaClient
-from moot.retrieval.builtin import BuiltinStore
-from moot.retrieval.chroma import ChromaStore
 from moot.retrieval.embed import Embedder, OllamaEmbedder, WordLlamaEmbedder
-from moot.retrieval.retriever import Retriever, VectorStore
-from moot.retrieval.templates import collection, documents
+from moot.retrieval.library import Library, StoreName
 
 FOLDER = Path(__file__).parent.parent / "tests" / "retrieval"
-SETS = ("queries", "held_out")
-STORES: dict[str, Callable[[Path], VectorStore]] = {"builtin": BuiltinStore, "chroma": ChromaStore}
+SETS = ("queries", "held_out", "new")
+STORES: tuple[StoreName, ...] = ("builtin", "chroma")
 
 
 class Question(NamedTuple):
@@ -39,15 +36,19 @@ def questions(name: str) -> list[Question]:
     return [Question(**row) for row in yaml.safe_load((FOLDER / f"{name}.yaml").read_text())]
 
 
-async def ranks(retriever: Retriever, asked: list[Question]) -> dict[Question, int]:
-    """Where the expected template came, from 1."""
-    templates = collection(Path("none of my own"))
-    await retriever.index(documents(templates.values()))
-    found = {}
-    for question in asked:
-        names = [hit.id for hit in await retriever.search(question.query, len(templates))]
-        found[question] = names.index(question.expects) + 1
-    return found
+class Handed(NamedTuple):
+    """What the library hands out for a question, the best first; nothing is right where nothing fits."""
+
+    question: Question
+    names: list[str]
+
+    def right(self, top: int) -> bool:
+        return self.question.expects in (self.names[:top] or ["none"])
+
+
+async def handed(library: Library, asked: list[Question]) -> list[Handed]:
+    found = [(question, await library.find(question.query, 3)) for question in asked]
+    return [Handed(question, [each.template.name for each in hits]) for question, hits in found]
 
 
 async def embedders() -> AsyncIterator[Embedder]:
@@ -67,28 +68,35 @@ async def embedders() -> AsyncIterator[Embedder]:
             yield ollama
 
 
-async def measure(embedder: Embedder, store: str, name: str) -> dict[Question, int]:
+async def measure(embedder: Embedder, store: StoreName, name: str) -> list[Handed]:
+    async def connect() -> Embedder:
+        return embedder
+
     with tempfile.TemporaryDirectory() as folder:
-        retriever = Retriever(embedder, STORES[store](Path(folder)))
-        await ranks(retriever, questions(name))  # loads the model and fills the index
+        library = Library(Path(folder) / "none of my own", Path(folder) / "cache", store, connect)
+        await handed(library, questions(name))  # loads the model and fills the index
         began = time.perf_counter()
-        found = await ranks(retriever, questions(name))
+        found = await handed(library, questions(name))
         each = (time.perf_counter() - began) / len(found) * 1000
-    first, third = (f"{sum(rank <= top for rank in found.values())} of {len(found)}" for top in (1, 3))
-    print(f"| {embedder.name} | {store} | {name} | {first} | {third} | {each:.1f} |")
+    first, third = (f"{sum(one.right(top) for one in found)} of {len(found)}" for top in (1, 3))
+    fitting = [one for one in found if one.question.expects != "none"]
+    missed = f"{sum(not one.names for one in fitting)} of {len(fitting)}"
+    noise = f"{sum(bool(one.names) for one in found if one not in fitting)} of {len(found) - len(fitting)}"
+    print(f"| {embedder.name} | {store} | {name} | {first} | {third} | {missed} | {noise} | {each:.1f} |")
     return found
 
 
 async def main() -> None:
-    print("| embedder | store | questions | hit@1 | hit@3 | ms for each |\n|---|---|---|---|---|---|")
-    found: dict[Question, int] = {}
+    print("| embedder | store | questions | first is right | right in three | none though one fits |", end="")
+    print(" one though none fits | ms for each |\n|---|---|---|---|---|---|---|---|")
+    wrong: dict[Question, list[str]] = {}
     async for embedder in embedders():
         for store in STORES:
             for name in SETS:
-                found |= await measure(embedder, store, name)
-    for question, rank in found.items():
-        if rank > 3:
-            print(f"at rank {rank}: {question.query} → {question.expects}")
+                found = await measure(embedder, store, name)
+                wrong |= {one.question: one.names for one in found if not one.right(3)}
+    for question, names in wrong.items():
+        print(f"{question.query} → {question.expects}, not {', '.join(names) or 'none'}")
 
 
 asyncio.run(main())

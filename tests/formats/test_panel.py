@@ -419,7 +419,7 @@ async def test_two_rounds_in_which_nobody_says_anything_new_are_the_last() -> No
     assert [found.repetition for found in outcome.rounds] == [{}, *[{"debater_1": 1.0, "debater_2": 1.0}] * 2]
     assert (await seen_notes(stage, "evaluation"))[1:] == [
         (
-            f"new: {FAST} 0%, {CLEAR} 0%",
+            f"new wording: {FAST} 0%, {CLEAR} 0%",
             f"{FAST} repeats 100% of its last round",
             f"{CLEAR} repeats 100% of its last round",
             *remark,
@@ -575,7 +575,7 @@ async def test_quotes_are_checked_and_what_does_not_stand_in_its_source_reaches_
     assert [(view.verified_quotes, view.all_quotes) for view in outcome.perspectives] == [(1, 1), (0, 2)]
     assert outcome.reasons[1] == f"{CLEAR} quoted what does not stand in the source"
     assert outcome.table() == (
-        ("perspective", "key arguments", "quotes verified", "new in last round"),
+        ("perspective", "key arguments", "quotes verified", "new wording in last round"),
         (FAST, "1", "1/1", "–"),
         (CLEAR, "1", "0/2", "–"),
     )

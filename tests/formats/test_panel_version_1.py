@@ -92,7 +92,9 @@ async def test_a_round_is_the_last_only_for_reasons_that_stand_in_the_debaters_o
     assert (outcome.ended, len(outcome.rounds)) == (ended, rounds)
     seen = [event.notes for event in stage.events if isinstance(event, TurnFinished) and event.kind == "evaluation"]
     first = seen[0 if note else -1]
-    assert [line for line in first if not line.startswith(("new: ", "Perf", "Oper"))] == ([note] if note else [])
+    assert [line for line in first if not line.startswith(("new wording: ", "Perf", "Oper"))] == (
+        [note] if note else []
+    )
 
 
 # Confidence

@@ -164,7 +164,7 @@ SMALL: dict[str, Callable[[], Chart | None]] = {
     ),
     "lines": lambda: lines(
         "novelty",
-        "What was new, by round",
+        "New wording, by round",
         [Series("Security", {2: 0.8, 3: 0.5, 4: 0.35}), Series("Cost", {2: 0.7, 4: 0.3})],
         SHARES,
         Threshold(0.4, "stale below 40%"),
@@ -555,7 +555,7 @@ def test_novelty_and_repetition_are_shown_by_seat_with_their_thresholds() -> Non
     analysed = [turn("moderator", "analysis", None, 0, 1, {})]
     new, repeated, _ = drawn(analysed, outcome, format=PANEL, chosen=chosen)
     assert (new.title, new.header) == (
-        "What was new, by round",
+        "New wording, by round",
         ("round", "Performance Advocate", "Operational Simplicity"),
     )
     assert new.rows == (("2", "80%", "100%"), ("3", "33%", "–"))
@@ -630,7 +630,7 @@ DEBATES = {
     ),
     "panel": (
         Stage(Panelists(), format=PANEL, settings={"max_rounds": 2}),
-        ["What was new, by round", "What was repeated, by round"],
+        ["New wording, by round", "What was repeated, by round"],
     ),
     "critique": (Stage(format=CRITIQUE, settings={"max_rounds": 2}), ["Scores by round"]),
     "evaluation": (Stage(format=EVALUATION, settings={"idea": "We sell solar panels."}), ["Scores before and after"]),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from moot.errors import BadReply
+from moot.text.language import seems_english
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +40,15 @@ class Embedder(Protocol):
         """Vectors under one name can be compared: `wordllama:l2_256`, `ollama:nomic-embed-text`."""
         ...
 
+    @property
+    def floor(self) -> float:
+        """When the best scores less, nothing suits the question; what scores less than half of it never does."""
+        ...
+
+    def reads(self, text: str) -> bool:
+        """Whether it was made for the language of a text; what it finds for another is noise."""
+        ...
+
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         """One row of length 1 for each text; a text without a word is all zeros."""
         ...
@@ -48,10 +58,15 @@ class WordLlamaEmbedder:
     """Runs in this process, with weights that come in its wheel; loaded once, when first used."""
 
     name = "wordllama:l2_256"
+    floor = 0.22
+    """Chosen by tests/retrieval/queries.yaml."""
 
     def __init__(self) -> None:
         self._model: Any = None
         self._loading = threading.Lock()
+
+    def reads(self, text: str) -> bool:
+        return seems_english(text)
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         return await asyncio.to_thread(self._embed, [_encodable(text) for text in texts])
@@ -68,6 +83,9 @@ class WordLlamaEmbedder:
 class OllamaEmbedder:
     """A model of an Ollama server; the prefixes are what nomic-embed-text was trained with."""
 
+    floor = 0.0
+    """Each model has a scale of its own."""
+
     def __init__(self, client: EmbeddingClient, model: str = OLLAMA_MODEL) -> None:
         self._client = client
         self._model = model
@@ -75,6 +93,9 @@ class OllamaEmbedder:
     @property
     def name(self) -> str:
         return f"ollama:{self._model}"
+
+    def reads(self, text: str) -> bool:
+        return True
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         prefixed = [_PREFIXES[purpose] + _encodable(text) for text in texts]

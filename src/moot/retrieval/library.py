@@ -14,6 +14,7 @@ from moot.retrieval.builtin import BuiltinStore
 from moot.retrieval.embed import Embedder, WordLlamaEmbedder
 from moot.retrieval.passages import Passage, cut, relevant
 from moot.retrieval.retriever import Retriever, VectorStore
+from moot.retrieval.shared_words import shared_words
 from moot.retrieval.templates import Template
 
 StoreName = Literal["builtin", "chroma"]
@@ -60,14 +61,22 @@ class Library:
         return templates.collection(self._own_templates)
 
     async def find(self, query: str, top_k: int) -> tuple[Found, ...]:
-        """The templates that suit a question best, the best first."""
+        """The templates that suit a question best, the best first; none that hardly does."""
         known = self.templates()
+        embedder = await self.embedder()
+        if not embedder.reads(query):
+            return ()
+        documents = templates.documents(known.values())
         with _damage_named(self._cache):
             retriever = await self._open()
-            await retriever.index(templates.documents(known.values()))
-            hits = await retriever.search(query, top_k)
+            await retriever.index(documents)
+            hits = await retriever.search(query, len(documents))
+        shared = shared_words(query, documents)
         # Another debate of this process may have indexed other templates in the meantime.
-        return tuple(Found(known[hit.id], hit.score) for hit in hits if hit.id in known)
+        found = (Found(known[hit.id], hit.score + shared[hit.id]) for hit in hits if hit.id in known)
+        ranked = sorted(found, key=lambda each: -each.score)[:top_k]
+        suits = bool(ranked) and ranked[0].score >= embedder.floor
+        return tuple(each for each in ranked if suits and each.score >= embedder.floor / 2)
 
     async def excerpts(self, texts: Mapping[str, str], query: str, top_k: int) -> tuple[Excerpt, ...]:
         """The passages of these texts, by tag, that matter most to a question, in the order they stand in.

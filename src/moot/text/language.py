@@ -22,6 +22,8 @@ LONGEST = 24
 """Characters before a dot that tell whether it ends a sentence."""
 MAX_READ = 2000
 """Characters of a text from which its language is told."""
+SOME, FEW = 0.1, 5
+"""The share of small words that makes a question English, and the number of words under which it need not have any."""
 ENOUGH = 0.2
 """A text with fewer of a language's small words is perhaps written in another."""
 
@@ -80,6 +82,14 @@ def recognised(text: str) -> Language | None:
     """The language that a text is written in, if moot has a file for it and the text says enough to tell."""
     code, share = _told(text[:MAX_READ])
     return languages()[code] if share >= ENOUGH else None
+
+
+def seems_english(text: str) -> bool:
+    """Whether a text has some of English's small words, or is too short to have any and has no other's letters."""
+    code, share = _told(text[:MAX_READ])
+    if not text.isascii() and sum(char.isascii() for char in text) < len(text) * 0.9:
+        return False
+    return code == "en" and (share >= SOME or len(_WORD.findall(text)) < FEW)
 
 
 def _detected(text: str) -> str:

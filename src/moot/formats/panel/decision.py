@@ -123,7 +123,7 @@ class Decision(Outcome):
             for view in self.perspectives
         ]
         cited = any(view.all_quotes for view in self.perspectives)
-        header = (say("perspective"), say("key arguments"), say("quotes verified"), say("new in last round"))
+        header = (say("perspective"), say("key arguments"), say("quotes verified"), say("new wording in last round"))
         return tuple((*row[:2], *row[3 - cited :]) for row in (header, *rows))
 
     def _new(self, seat: str) -> str:

@@ -216,7 +216,7 @@ def charts(debate: Debate[PanelSettings], outcome: Decision) -> Iterator[ChartDa
     new, repeated = (_shares(debate, outcome.rounds, name) for name in ("novelty", "repetition"))
     stale = Threshold(STALE, f"stale below {STALE:.0%}")
     repeats = Threshold(REPEATS, f"repetitive above {REPEATS:.0%}")
-    yield LineChart("What was new, by round", new, high=1, percent=True, threshold=stale)
+    yield LineChart("New wording, by round", new, high=1, percent=True, threshold=stale)
     yield LineChart("What was repeated, by round", repeated, high=1, percent=True, threshold=repeats)
 
 

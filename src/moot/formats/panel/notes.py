@@ -80,7 +80,7 @@ def _about_round(debate: Debate[Any], evaluation: Turn, judging: Judging) -> Ite
     say, known, found = debate.language, names(debate), facts(debate, round)
     if found.novelty:
         shares = ", ".join(f"{known[seat]} {share:.0%}" for seat, share in found.novelty.items())
-        yield say("new: {shares}", shares=shares)
+        yield say("new wording: {shares}", shares=shares)
     for seat in found.repeating:
         share = f"{found.repetition[seat]:.0%}"
         yield say("{name} repeats {share} of its last round", name=known[seat], share=share)
