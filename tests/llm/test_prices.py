@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import genai_prices
 import pytest
 
 from moot.core.debate import NO_USAGE, Usage
@@ -49,6 +52,26 @@ def test_cached_tokens_make_a_listed_price_smaller() -> None:
     assert dear is not None
     assert cheap is not None
     assert cheap < dear / 2
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 199_999, 200_000, 200_001, 1_000_000])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "anthropic:claude-sonnet-4-5",  # dearer above 200,000 tokens
+        "google:gemini-2.5-pro",
+        "perplexity:sonar",  # with a price for each call
+        "openai:gpt-4.1-mini",
+    ],
+)
+def test_a_listed_price_is_what_the_list_calculates(model: str, tokens: int) -> None:
+    provider, name = model.split(":")
+    used = {"input_tokens": tokens, "output_tokens": 700}
+    counted = genai_prices.Usage(**used, cache_read_tokens=tokens // 3, cache_write_tokens=tokens // 5)
+    usage = Usage(**used, cached_tokens=tokens // 3, cache_written_tokens=tokens // 5, calls=1)
+    providers = {**PROVIDERS, provider: replace(PROVIDERS["openai"], name=provider)}
+    listed = float(genai_prices.calc_price(counted, name, provider_id=provider).total_price)
+    assert Prices(providers, {}).cost(model, usage) == pytest.approx(listed)
 
 
 def test_an_unknown_price_is_unknown_and_never_zero() -> None:

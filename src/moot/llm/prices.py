@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
-from math import isclose
+from dataclasses import replace
+from functools import lru_cache
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from moot.core.debate import Usage
+from moot.core.debate import NO_USAGE, Usage
 from moot.llm.providers import Provider, parse_name
 
 if TYPE_CHECKING:
+    from genai_prices.types import ModelPrice, PriceCalculation
+
     from moot.settings import Price
 
 LISTED_AS = {"gemini": "google", "xai": "x-ai"}
@@ -60,28 +63,43 @@ def _cost(price: Price | _Rates, usage: Usage) -> float:
 def _listed(provider: str, model: str, minute: int) -> Callable[[Usage], float | None]:
     """What the list says of a model; by the minute, as some prices depend on the time of day.
 
-    To look up and calculate takes longer than a step of an estimate, so that is done only where a token's price depends
-    on how many there are.
+    To look up and calculate takes longer than a step of an estimate, so that is done once for every length of input
+    from which on tokens have another price.
     """
-    calculated = partial(_calculated, provider, model)
     try:
-        few, many = (_rates(calculated, tokens) for tokens in (1_000, 100_000_000))
+        nothing = _calculated(provider, model, NO_USAGE)
     except LookupError:
         return lambda usage: None
-    return partial(_cost, few) if all(map(isclose, few, many)) else calculated
+    call, lengths = float(nothing.total_price), _lengths(nothing.model_price)
+    rates = [_rates(provider, model, length + 1, call) for length in (0, *lengths)]
+    return lambda usage: call + _cost(rates[bisect_left(lengths, usage.input_tokens)], usage)
 
 
-def _rates(calculated: Callable[[Usage], float], tokens: int) -> _Rates:
-    kinds = (
-        Usage(input_tokens=tokens),
-        Usage(output_tokens=tokens),
-        Usage(input_tokens=tokens, cached_tokens=tokens),
-        Usage(input_tokens=tokens, cache_written_tokens=tokens),
+def _lengths(price: ModelPrice) -> list[int]:
+    """The tokens of input above which all tokens of a call have another price."""
+    from genai_prices.types import TieredPrices
+
+    return sorted(
+        {tier.start for each in vars(price).values() if isinstance(each, TieredPrices) for tier in each.tiers}
     )
-    return _Rates(*(calculated(usage) * 1_000_000 / tokens for usage in kinds))
 
 
-def _calculated(provider: str, model: str, usage: Usage) -> float:
+def _rates(provider: str, model: str, tokens: int, call: float) -> _Rates:
+    """For calls with so much input, beside what a call costs anyway."""
+    plain = Usage(input_tokens=tokens)
+    usages = (
+        plain,
+        replace(plain, output_tokens=tokens),
+        replace(plain, cached_tokens=tokens),
+        replace(plain, cache_written_tokens=tokens),
+    )
+    input, both, cached, written = (
+        (float(_calculated(provider, model, usage).total_price) - call) * 1_000_000 / tokens for usage in usages
+    )
+    return _Rates(input, both - input, cached, written)
+
+
+def _calculated(provider: str, model: str, usage: Usage) -> PriceCalculation:
     # Half a second to import, so only for those who talk to a provider that is paid.
     import genai_prices
 
@@ -91,4 +109,4 @@ def _calculated(provider: str, model: str, usage: Usage) -> float:
         cache_write_tokens=usage.cache_written_tokens,
         output_tokens=usage.output_tokens,
     )
-    return float(genai_prices.calc_price(tokens, model, provider_id=provider).total_price)
+    return genai_prices.calc_price(tokens, model, provider_id=provider)
