@@ -48,11 +48,13 @@ def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price, 
         return _estimate(partial(rehearsal, range(0)))
 
 
-def _estimate(rehearsal: Callable[[float], _Rehearsal]) -> Estimate:
-    """Both from one rehearsal, unless a limit bites in it: where steps write less, it bites later or not at all."""
-    whole = rehearsal(1.0)
-    most = whole.played()
-    return Estimate(most, rehearsal(TYPICAL_SHARE).played() if whole.limited else whole.typical)
+def _estimate(rehearsal: Callable[[bool], _Rehearsal]) -> Estimate:
+    """Where steps write more, a limit bites earlier: up to there both are asked the same, and all is measured once."""
+    usual, longest = rehearsal(False), rehearsal(True)
+    typical = usual.played()
+    if not usual.passed_over:  # or what stands in its place would have to be read word by word
+        longest.measured = usual.asked
+    return Estimate(longest.played(), typical)
 
 
 class _Unforeseen(Exception):
@@ -94,19 +96,19 @@ class _Law:
 
 
 class _Rehearsal:
-    """A debate on made-up turns that write a share of their caps; what it takes at most and typically is counted."""
+    """A debate on made-up turns, each as long as it may be or as it usually is."""
 
     def __init__(
-        self, record: Record, format: AnyFormat, prompts: Prompts, price: Price, alike: range, share: float
+        self, record: Record, format: AnyFormat, prompts: Prompts, price: Price, alike: range, at_most: bool
     ) -> None:
         self._format = format
         self._price = price
         self._alike = alike
-        self._share = share
+        self._at_most = at_most
         self._measure = Measure(format, prompts)
         self._debate = format.open(record)
         self._debate.played_to = self._played_to
-        self._asked: list[tuple[Step, _Size]] = []
+        self.asked: list[tuple[Step, _Size]] = []
         self._ends: list[int] = []
         """Where each round ended."""
         self._foreseen: dict[int, tuple[Step, _Size]] = {}
@@ -116,19 +118,17 @@ class _Rehearsal:
         self._resumed = 0
         """Where the first round after those ends."""
         self._answers: dict[type[Answer], JsonObject] = {}
-        self._typical: list[Usage] = []
-        self.limited = False
-        """Whether tokens or money were too few for what the rounds would have taken, or a cap for any words at all."""
+        self.measured: Sequence[tuple[Step, _Size]] = ()
+        """What another rehearsal was asked, as long as this one is asked the same."""
 
     @property
-    def typical(self) -> Usage:
-        return sum(self._typical, NO_USAGE)
+    def passed_over(self) -> bool:
+        return bool(self._resumed)
 
     def played(self) -> Usage:
         rehearse(self._debate, self._format, self._improvise)
         if self._foreseen:
             raise _Unforeseen
-        self.limited |= self._debate.stop_reason in ("max_total_output_tokens", "max_cost")
         return self._debate.usage()
 
     def _improvise(self, debate: Debate[Any], step: Step, position: int) -> Turn:
@@ -141,10 +141,18 @@ class _Rehearsal:
         debate, seat = self._debate, self._debate.seats.get(step.seat)
         if seat is None:
             return _Size()
-        prompt, left = self._measure.prompt(debate, step), debate.output_cap(step.seat)
-        cap = step.max_tokens or left
-        self.limited |= cap >= left < seat.max_tokens or _characters(_typical(cap)) == 0
+        cap = step.max_tokens or debate.output_cap(step.seat)
+        if known := self._known(step, cap):
+            return known
+        prompt = self._measure.prompt(debate, step)
         return _Size(prompt.longest, prompt.length, prompt.send(seat.model), cap)
+
+    def _known(self, step: Step, cap: int) -> _Size | None:
+        for before, size in self.measured[len(self.asked) : len(self.asked) + 1]:
+            if (before.seat, before.kind, size.cap) == (step.seat, step.kind, cap) and not _is_empty(size):
+                return size
+        self.measured = ()
+        return None
 
     def _checked(self, position: int, step: Step, size: _Size) -> _Size:
         foreseen, expected = self._foreseen.pop(position)
@@ -155,16 +163,16 @@ class _Rehearsal:
         return size
 
     def _turn(self, step: Step, round: int | None, position: int, size: _Size) -> Turn:
-        self._asked.append((step, size))
+        self.asked.append((step, size))
         seat = self._debate.seats.get(step.seat)
         if seat is None:
             return Turn(position=position, seat=step.seat, kind=step.kind, round=round, content="")
-        output = _typical(size.cap)
-        usage = self._usage(seat.model, size.length, output, size.known)
-        if self._share == 1.0:
-            self._typical.append(usage)
+        usual = _usual(size.cap)
+        if self._at_most:
             usage = self._usage(seat.model, size.longest, size.cap)
-        self._measure.made_up[position] = _characters(size.cap), _characters(output)
+        else:
+            usage = self._usage(seat.model, size.length, usual, size.known)
+        self._measure.made_up[position] = _characters(size.cap), _characters(usual)
         return Turn(
             position=position,
             seat=step.seat,
@@ -191,7 +199,7 @@ class _Rehearsal:
         self._ends.append(len(self._debate.transcript))
         self._used = self._used[1], self._debate.usage()
         last = min(self._debate.settings.max_rounds, self._alike.stop) - CHECKED - 1
-        if self._resumed or played - SEEN + 1 not in self._alike or not (law := self._law(played)):
+        if self.passed_over or played - SEEN + 1 not in self._alike or not (law := self._law(played)):
             return played
         number = played
         while number < last and self._is_far_from_limits():
@@ -205,7 +213,7 @@ class _Rehearsal:
         return number
 
     def _law(self, played: int) -> _Law | None:
-        rounds = [self._asked[start:end] for start, end in pairwise(self._ends[-SEEN - 1 :])]
+        rounds = [self.asked[start:end] for start, end in pairwise(self._ends[-SEEN - 1 :])]
         if len({tuple((step.seat, step.kind) for step, _ in asked) for asked in rounds}) > 1:
             return None
         growths = [[size.growth(less) for (_, less), (_, size) in zip(*both, strict=True)] for both in pairwise(rounds)]
@@ -227,8 +235,13 @@ class _Rehearsal:
         self._used = self._used[1], self._debate.usage()
 
 
-def _typical(cap: int) -> int:
+def _usual(cap: int) -> int:
     return round(cap * TYPICAL_SHARE)
+
+
+def _is_empty(size: _Size) -> bool:
+    """Whether a turn that is read when a step writes all it may has no words when it writes as much as usual."""
+    return bool(size.cap) and _characters(_usual(size.cap)) == 0
 
 
 def _characters(tokens: int) -> int:
