@@ -129,6 +129,10 @@ class Turn:
         return max(0, round((self.finished_at - self.started_at) * 1000))
 
 
+PASSED_OVER = "passed_over"
+"""The mark of a made-up turn that a script was never given; a format need not examine it."""
+
+
 def span_seconds(turns: Iterable[Turn]) -> float:
     """The time in which at least one of these turns was being played.
 

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
-from moot.core.debate import NO_USAGE, Answer, JsonObject, Record, Step, Turn, Usage
+from moot.core.debate import NO_USAGE, PASSED_OVER, Answer, JsonObject, Record, Step, Turn, Usage
 from moot.core.format import AnyFormat
 from moot.core.measure import Measure, mark
 from moot.core.prompts import Prompts
@@ -162,7 +162,7 @@ class _Rehearsal:
             raise _Unforeseen
         return size
 
-    def _turn(self, step: Step, round: int | None, position: int, size: _Size) -> Turn:
+    def _turn(self, step: Step, round: int | None, position: int, size: _Size, marks: tuple[str, ...] = ()) -> Turn:
         self.asked.append((step, size))
         seat = self._debate.seats.get(step.seat)
         if seat is None:
@@ -182,6 +182,7 @@ class _Rehearsal:
             data=self._answer(step.answer) if step.answer else None,
             usage=usage,
             model=seat.model,
+            marks=marks,
         )
 
     def _usage(self, model: str, characters: int, output: int, known: int = 0) -> Usage:
@@ -202,10 +203,12 @@ class _Rehearsal:
         if self.passed_over or played - SEEN + 1 not in self._alike or not (law := self._law(played)):
             return played
         number = played
-        while number < last and self._is_far_from_limits():
+        while number < last - 1 and self._is_far_from_limits():
             number += 1
-            self._pass_over(number, law)
+            self._pass_over(number, law, marks=(PASSED_OVER,))
         if number > played:
+            number += 1
+            self._pass_over(number, law)  # which the next one may look back on
             self._measure.pass_over(played, number - played, len(law.asked))
             self._resumed = len(self._debate.transcript) + len(law.asked)
             foreseen = chain.from_iterable(law.at(number + more) for more in range(1, CHECKED + 1))
@@ -226,10 +229,11 @@ class _Rehearsal:
             return False
         return left > FAR * (now.output_tokens - before.output_tokens)
 
-    def _pass_over(self, number: int, law: _Law) -> None:
+    def _pass_over(self, number: int, law: _Law, marks: tuple[str, ...] = ()) -> None:
         asked = enumerate(law.at(number), len(self._debate.transcript))
         turns = [
-            self._turn(step, number if step.round == law.round else step.round, at, size) for at, (step, size) in asked
+            self._turn(step, number if step.round == law.round else step.round, at, size, marks)
+            for at, (step, size) in asked
         ]
         self._debate.pass_over(turns, [step for step, _ in law.asked])
         self._used = self._used[1], self._debate.usage()

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from moot.core.debate import Turn
+from moot.core.debate import PASSED_OVER, Turn
 from moot.core.script import Debate
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import MAX_SEATS, Card, Evaluation, Opposed
@@ -185,5 +185,6 @@ def heard(debate: Debate[Any]) -> range:
 
 
 def spoken(turn: Turn) -> bool:
-    """Whether a debater argued here; what stands in for an unreadable reply is nobody's argument."""
-    return turn.kind in ARGUED and bool(turn.content) and "fallback" not in turn.marks
+    """Whether a debater argued here; what stands in for an unreadable reply, or for a round of an estimate, is nobody's
+    argument."""
+    return turn.kind in ARGUED and bool(turn.content) and not {"fallback", PASSED_OVER} & {*turn.marks}
