@@ -33,8 +33,16 @@ def barred(debate: Debate[Any]) -> tuple[Barred, ...]:
     """All so far, each once for each who brought it."""
     if not debate.settings.sources:
         return ()
-    found = (each for round in range(1, last_round(debate) + 1) for each in _in_round(debate, round))
+    found = _up_to(debate, last_round(debate))
     return tuple({(each.seat, each.quote.quote): each for each in found}.values())
+
+
+def _up_to(debate: Debate[Any], round: int) -> tuple[Barred, ...]:
+    """Asked for at every step, so the rounds before this one, which are over, are put together once."""
+    if round < 1:
+        return ()
+    before = debate.once(("barred before", round), lambda: _up_to(debate, round - 1))
+    return (*before, *_in_round(debate, round))
 
 
 def _in_round(debate: Debate[Any], round: int) -> tuple[Barred, ...]:
