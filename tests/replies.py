@@ -71,6 +71,10 @@ def argument(request: Request) -> Answer:
     }
 
 
+def reply(request: Request) -> Answer:
+    return {"answer": speech(request), "gives_up": [], "grants": []}
+
+
 def judgment(request: Request) -> Answer:
     topic = re.findall(r"arbiter of this question: (.+)\.$", asked(request), re.MULTILINE)[-1]
     advocate, challenger, confidence = JUDGED.get(topic, (7, 4, "high"))
@@ -82,6 +86,7 @@ def judgment(request: Request) -> Answer:
         "score_advocate": advocate,
         "score_challenger": challenger,
         "confidence": confidence,
+        "next_test": "Count the pairs that pharmacies hand in.",
     }
 
 
@@ -138,6 +143,7 @@ FORMS: dict[str, Callable[[Request], Answer]] = {
     "scores": scores,
     "redteam": challenges,
     "arguments": argument,
+    "reply": reply,
     "judgment": judgment,
     "ballot": lambda request: dict(VERDICT),
     "proposal": proposal,

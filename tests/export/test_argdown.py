@@ -211,12 +211,13 @@ async def test_an_evaluations_arguments_speak_for_and_against_its_topics() -> No
     def reply(request: Request) -> str:
         if request.schema and request.schema.name == "judgment":
             return json.dumps({"reasoning": "Even.", "score_advocate": 5, "score_challenger": 5})
-        claims = {"advocate": "People wait.", "challenger": "Few wait."}
-        side = next(side for side in claims if f"You are the {side}" in request.messages[-1].content)
-        if request.schema is None:
-            return f"The {side} answers."
-        argument = {"claim": claims[side], "reasoning": "They said so.", "evidence": ""}
-        return json.dumps({"case": "So it is.", "arguments": [argument]})
+        claims = {"advocate": ["People wait."], "challenger": ["Few wait.", "It rains.", "It is late."]}
+        side = "advocate" if "Your position: It is real." in request.messages[-1].content else "challenger"
+        if request.schema and request.schema.name == "reply":
+            conceded = {"grants": [2]} if side == "advocate" else {"gives_up": [3]}
+            return json.dumps({"answer": f"The {side} answers.", **conceded})
+        said = [{"claim": claim, "reasoning": "They said so.", "evidence": ""} for claim in claims[side]]
+        return json.dumps({"case": "So it is.", "arguments": said})
 
     settings = {
         "evaluation": {"categories": {"problem": 6}},
@@ -245,9 +246,15 @@ async def test_an_evaluations_arguments_speak_for_and_against_its_topics() -> No
 <Challenger on Need: real?, 1>: Few wait. They said so. #(Challenger) {turns: [1]}
   -> [Need: real?]
 
+<Challenger on Need: real?, 2>: It rains. They said so. #(Challenger) #(granted) {turns: [1]}
+  -> [Need: real?]
+
+<Challenger on Need: real?, 3>: It is late. They said so. #(Challenger) #(given up) {turns: [1]}
+
 <Advocate, answer of round 1>: The advocate answers. #(Advocate) {turns: [2]}
   +> [Need: real?]
   -> <Challenger on Need: real?, 1>
+  -> <Challenger on Need: real?, 3>
 
 <Challenger, answer of round 1>: The challenger answers. #(Challenger) {turns: [3]}
   -> [Need: real?]

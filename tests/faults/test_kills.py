@@ -73,8 +73,8 @@ EVALUATION = Scene(
     [
         ("evaluator", "scores", None),
         ("red_team", "challenges", None),
-        *(("advocate", "argument", round) for round in (1, 2, 3)),
-        *(("challenger", "argument", round) for round in (1, 2, 3)),
+        *((seat, "argument", round) for round, seat in enumerate(("advocate", "challenger", "advocate"), 1)),
+        *((seat, "argument", round) for round, seat in enumerate(("challenger", "advocate", "challenger"), 1)),
         *(("arbiter", "verdict", round) for round in (1, 2, 3)),
     ],
     at_once=3,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ from moot.formats.evaluation.ideas import read
 from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict
 from moot.formats.evaluation.settings import EvaluationSettings
 from moot.llm.client import Request
-from moot.players.answer import Unreadable, parse
+from moot.players.answer import Unreadable, parse, rename
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
+from moot.trust.neutral_names import neutral_names
 from stage import Between, Stage, sensible
 
 IDEA = "# Rain tanks\n\nHalf of our town waters gardens from the tap. A tank of ours costs 90 euros. Ten shops want it."
@@ -47,6 +50,17 @@ TOPICS = ["Problem validity", "Solution fit", "Market opportunity"]
 ONE_TOPIC: dict[str, JsonValue] = {
     "topics": [{"name": "Problem validity", "category": "problem", "advocate": "Real.", "challenger": "Not real."}]
 }
+FIRST, SECOND = ("advocate", "challenger", "advocate"), ("challenger", "advocate", "challenger")
+"""Who speaks first and last on the topics."""
+WAVES = [
+    (FIRST, "argument"),
+    (SECOND, "argument"),
+    (FIRST, "answer"),
+    (SECOND, "answer"),
+    (("arbiter",) * 3, "verdict"),
+]
+ADVOCATE, CHALLENGER = neutral_names(f"Rain tanks\n\n{IDEA}")
+"""As they are called on odd topics."""
 ONE_MODEL = "one model, scripted:model, spoke in every seat"
 
 
@@ -64,6 +78,7 @@ def judgment(advocate: float = 7, challenger: float = 4, confidence: str = "high
         "score_advocate": advocate,
         "score_challenger": challenger,
         "confidence": confidence,
+        "next_test": "Ask the ten shops to order.",
     }
     return json.dumps(whole | more)
 
@@ -90,12 +105,12 @@ def cast(**answers: str | list[str]) -> Callable[[Request], str]:
         "redteam": RED_TEAM,
         "arguments": case(),
         "judgment": judgment(),
-        "speech": "It stands.",
+        "reply": "It stands.",
     }
     given = usual | answers
 
     def reply(request: Request) -> str:
-        answer = given[request.schema.name if request.schema else "speech"]
+        answer = given[request.schema.name if request.schema else "reply"]
         return answer if isinstance(answer, str) else answer.pop(0) if len(answer) > 1 else answer[0]
 
     return reply
@@ -140,17 +155,7 @@ async def test_three_topics_are_argued_answered_and_judged() -> None:
     stage = on_stage()
     ending = await stage.run()
     assert (ending.status, ending.stop_reason) == (Status.FINISHED, "completed")
-    assert await stage.order() == [
-        (seat, kind, topic)
-        for seat, kind in [
-            ("advocate", "argument"),
-            ("challenger", "argument"),
-            ("advocate", "answer"),
-            ("challenger", "answer"),
-            ("arbiter", "verdict"),
-        ]
-        for topic in (1, 2, 3)
-    ]
+    assert await stage.order() == [(seat, kind, topic) for seats, kind in WAVES for topic, seat in enumerate(seats, 1)]
 
 
 async def test_without_scores_and_challenges_an_evaluator_and_a_red_team_come_first() -> None:
@@ -204,7 +209,7 @@ async def test_each_side_answers_as_often_as_the_user_wants(exchanges: int) -> N
         *answers * exchanges,
         ("arbiter", "verdict", 1),
     ]
-    last_words = ["this is your last word on it" in asked(stage, at) for at in range(2, 2 + 2 * exchanges)]
+    last_words = ["This is your last word on the question." in asked(stage, at) for at in range(2, 2 + 2 * exchanges)]
     assert last_words == [at >= 2 * exchanges - 2 for at in range(2 * exchanges)]
 
 
@@ -220,8 +225,8 @@ async def test_topics_of_the_user_s_own_are_argued_in_their_order() -> None:
         CategoryScore(
             category="team",
             before=1,
-            after=9.4,
-            reasons=[f"Topic {number}: the advocate wins, 7 : 4, confidence high: +1.2" for number in range(7)],
+            after=6.88,
+            reasons=[f"Topic {number}: the advocate wins, 7 : 4, certainty medium: +0.8" for number in range(7)],
         )
     ]
 
@@ -234,7 +239,10 @@ async def test_sides_and_arbiter_read_their_own_topic_alone() -> None:
     await stage.run()
     turns = await stage.turns()
     for request, turn in zip(stage.model.requests, turns, strict=True):
-        read = [said for said in turns if said.content in request.messages[-1].content]
+        names = dict(
+            zip(("Advocate", "Challenger"), (ADVOCATE, CHALLENGER)[:: 1 if (turn.round or 0) % 2 else -1], strict=True)
+        )
+        read = [said for said in turns if rename(said.content, names) in request.messages[-1].content]
         expected = [said for said in turns if said.round == turn.round and said.position < turn.position]
         assert read == expected
 
@@ -262,24 +270,28 @@ async def test_the_advocate_argues_from_the_evaluation_and_the_challenger_from_t
     await stage.run()
     advocate, challenger = asked(stage, 0), asked(stage, 3)
     assert (
-        "The question of this round is: Problem validity.\nYour position: The problem is real and significant.\n"
-        "The other side's position: The problem is overstated or niche.\n"
+        f"You are {ADVOCATE}. The question of this round is: Problem validity.\n"
+        "Your position: The problem is real and significant.\n"
+        f"The position of {CHALLENGER}: The problem is overstated or niche.\n"
         "An evaluation has scored the idea's problem 6 out of 10 because of this:\n"
         "<source>\nHalf of our town waters gardens from the tap.\n</source>\n"
     ) in advocate
     assert (
-        '<turn by="Advocate" round="1">\nIt is a good idea.\n\n'
-        '1. It sells. Shops ask for it. (Quoting: "Ten shops want it.")\n</turn>\n\n'
-        "You are the challenger. The question of this round is: Problem validity.\n"
+        f'<turn by="{ADVOCATE}" round="1">\nIt is a good idea.\n\n'
+        "1. It sells. Shops ask for it. (“Ten shops want it.”)\n</turn>\n\n"
+        f"You are {CHALLENGER}. The question of this round is: Problem validity.\n"
         "Your position: The problem is overstated or niche.\n"
-        "The other side's position: The problem is real and significant.\n"
+        f"The position of {ADVOCATE}: The problem is real and significant.\n"
+        "An evaluation has scored the idea's problem 6 out of 10 because of this:\n"
+        "<source>\nHalf of our town waters gardens from the tap.\n</source>\n"
         "A red team has raised this, and you may build on it:\n"
         '<source severity="high">\nTap water is cheap.\n</source>\n'
         '<source severity="medium">\nWinters are dry.\n</source>\n'
         '<source severity="medium">\nNobody asked.\n</source>\n'
-        "Answer the advocate's strongest argument, then make the strongest honest case for your position.\n"
+        f"Answer the strongest argument of {ADVOCATE}, then make the strongest honest case for your position, "
+        "from what the idea says and leaves out.\n"
     ) in challenger
-    assert "Tanks overflow." in asked(stage, 4)
+    assert "Tanks overflow." in asked(stage, 1), "on the second topic the challenger begins"
     assert "red team" not in advocate
 
 
@@ -314,7 +326,7 @@ async def test_an_argument_reads_as_its_case_and_its_arguments_and_streams_so() 
     stage = on_stage()
     await stage.run()
     turn = (await stage.turns())[0]
-    assert turn.content == 'It is a good idea.\n\n1. It sells. Shops ask for it. (Quoting: "Ten shops want it.")'
+    assert turn.content == "It is a good idea.\n\n1. It sells. Shops ask for it. (“Ten shops want it.”)"
     assert turn.data == {
         "case": turn.content,
         "arguments": [{"claim": "It sells.", "reasoning": "Shops ask for it.", "evidence": "Ten shops want it."}],
@@ -487,14 +499,15 @@ async def test_every_quote_is_compared_with_the_idea_and_readers_and_arbiter_are
         (),
         (),
         (),
-        ("advocate 7, challenger 4, confidence high: problem +1.2",),
+        ("advocate 7, challenger 4: problem does not move, as the leading side quotes what the idea does not say",),
     ]
     assert (
-        "Every quote was compared with the idea:\n"
-        '- the advocate quoted words that do not stand there: "A tank of ours costs 19 euros.", '
+        "was compared with the idea word for word, 3 in all.\n"
+        f'- {ADVOCATE} quoted what does not stand there: "A tank of ours costs 19 euros.", '
         'but: "A tank of ours costs 90 euros."\n'
-        '- the advocate quoted words that do not stand there: "Everybody is rich and loves gardens"\n'
-        "Such a quote counts against its speaker.\n"
+        f'- {ADVOCATE} quoted what does not stand there: "Everybody is rich and loves gardens"\n'
+        "Whoever misquotes the idea cannot win the question.\n"
+        "What was not checked: all that stands without quotation marks, every figure,"
     ) in asked(stage, 4)
     assert outcome.caveats == ["2 of 3 quotes of the Advocate do not stand in the idea", ONE_MODEL]
 
@@ -502,7 +515,7 @@ async def test_every_quote_is_compared_with_the_idea_and_readers_and_arbiter_are
 async def test_the_arbiter_hears_that_all_quotes_stand() -> None:
     stage = on_stage(settings={**READY, **ONE_TOPIC})
     await stage.run()
-    assert "Every quote was compared with the idea: all of them stand there.\n\nAnswer with" in asked(stage, 4)
+    assert "with the idea word for word, 2 in all. All of them stand there.\nWhat was not checked:" in asked(stage, 4)
 
 
 async def test_readers_see_what_the_evaluator_gave() -> None:
@@ -527,27 +540,30 @@ async def test_scores_before_and_after_are_kept_with_their_reasons() -> None:
         CategoryScore(
             category="problem",
             before=6,
-            after=7.2,
+            after=6.84,
             weight=2,
             evidence=["Half of our town waters gardens from the tap."],
-            reasons=["Problem validity: the advocate wins, 7 : 4, confidence high: +1.2"],
+            reasons=["Problem validity: the advocate wins, 7 : 4, certainty medium: +0.8"],
         ),
         CategoryScore(
             category="solution",
             before=7,
             after=5.6,
-            reasons=["Solution fit: the challenger wins, 3 : 9, confidence medium: −1.4"],
+            reasons=["Solution fit: the challenger wins, 9 : 3, certainty medium: −1.4"],
         ),
         CategoryScore(
             category="market", before=5, after=5, reasons=["Market opportunity: a draw, 6 : 6, so nothing moved"]
         ),
     ]
-    assert [one.difference for one in outcome.categories] == [1.2, -1.4, 0]
-    assert (outcome.overall_before, outcome.overall_after, outcome.overall_difference) == (6, 6.25, 0.25)
-    assert outcome.headline() == "6.0 → 6.2 overall; problem +1.2, solution −1.4, market 0.0"
+    assert [one.difference for one in outcome.categories] == [0.84, -1.4, 0]
+    assert (outcome.overall_before, outcome.overall_after, outcome.overall_difference) == (6, 6.07, 0.07)
+    assert outcome.headline() == "6.0 → 6.1 overall; problem +0.8, solution −1.4, market 0.0"
     assert outcome.summary == (
-        "Of 3 topics the advocate won 1 and the challenger 1. Overall the idea moved from 6.0 to 6.2. "
-        "What moved it most was Solution fit (−1.4): The advocate proved it."
+        "Of 3 topics the advocate won 1 and the challenger 1. Overall the idea moved from 6.0 to 6.1."
+    )
+    assert outcome.lead == (
+        "What moved it most was Solution fit (−1.4): The advocate proved it. "
+        "What to test next (Market opportunity): Ask the ten shops to order."
     )
     assert outcome.topics[1] == TopicVerdict(
         number=2,
@@ -563,6 +579,8 @@ async def test_scores_before_and_after_are_kept_with_their_reasons() -> None:
         strongest_advocate="Ten shops.",
         strongest_challenger="Cheap water.",
         quotes={"advocate": Quotes(given=1, verified=1), "challenger": Quotes(given=1, verified=1)},
+        certainty="medium",
+        next_test="Ask the ten shops to order.",
     )
 
 
@@ -570,8 +588,8 @@ async def test_what_moved_it_most_is_a_topic_whose_category_has_moved() -> None:
     verdicts = dict(zip(TOPICS, [judgment(10, 0), judgment(7, 5), judgment(2, 9)], strict=True))
     given = {"categories": {"problem": 10, "solution": 7, "market": 0.5}}
     outcome = await outcome_of(on_stage(by_topic(verdicts), {**READY, "evaluation": given}))
-    assert [one.difference for one in outcome.categories] == [0, 0.8, -0.5]
-    assert "What moved it most was Solution fit (+0.8): " in outcome.summary
+    assert [one.difference for one in outcome.categories] == [0, 0.56, -0.5]
+    assert outcome.lead.startswith("What moved it most was Solution fit (+0.6): ")
     unmoved = {"categories": {"problem": 10, "solution": 10, "market": 0}}
     outcome = await outcome_of(on_stage(by_topic(verdicts), {**READY, "evaluation": unmoved}))
     assert outcome.summary == ("Of 3 topics the advocate won 2 and the challenger 1. Overall the idea stays at 6.7.")
@@ -586,7 +604,7 @@ async def test_the_scale_bounds_what_topics_move() -> None:
         category="problem",
         before=1,
         after=0,
-        reasons=["Problem validity: the challenger wins, 0 : 10, confidence high: −2.0", "the scale ends at 0"],
+        reasons=["Problem validity: the challenger wins, 10 : 0, certainty medium: −1.4", "the scale ends at 0"],
     )
 
 
@@ -645,17 +663,12 @@ async def test_more_topics_than_rounds_leave_the_rest_unjudged() -> None:
 async def test_as_many_topics_are_argued_at_a_time_as_the_output_left_allows(most: int, sizes: list[int]) -> None:
     stage = on_stage(settings={**READY, "max_total_output_tokens": most})
     ending = await stage.run()
-    order = [(turn.seat, turn.kind) for turn in await stage.turns()]
-    assert order == [
-        step
-        for size in sizes
-        for step in [
-            *[("advocate", "argument")] * size,
-            *[("challenger", "argument")] * size,
-            *[("advocate", "answer")] * size,
-            *[("challenger", "answer")] * size,
-            *[("arbiter", "verdict")] * size,
-        ]
+    ends = list(accumulate(sizes))
+    assert await stage.order() == [
+        (seats[topic - 1], kind, topic)
+        for size, end in zip(sizes, ends, strict=True)
+        for seats, kind in WAVES
+        for topic in range(end - size + 1, end + 1)
     ]
     assert ending.stop_reason == ("completed" if sizes else "max_total_output_tokens")
     for request in stage.model.requests:
@@ -671,9 +684,7 @@ async def test_the_next_turns_are_not_begun_when_they_would_exceed_max_cost() ->
     turns = (await app.load(record.id)).turns
     assert ending.stop_reason == "max_cost"
     assert [(turn.seat, turn.kind) for turn in turns] == [
-        *[("advocate", "argument")] * 3,
-        *[("challenger", "argument")] * 3,
-        *[("arbiter", "verdict")] * 3,
+        (seat, kind) for seats, kind in (*WAVES[:2], WAVES[4]) for seat in seats
     ]
 
 
@@ -726,4 +737,6 @@ async def test_the_document_holds_scores_verdicts_arguments_and_transcript() -> 
     outcome = await outcome_of(stage)
     document = outcome.document(await stage.record(), await stage.turns())
     expected = Path(__file__).parent.parent / "snapshots/evaluation.md"
+    if os.environ.get("REWRITE_SNAPSHOTS"):
+        expected.write_text(document, encoding="utf-8")
     assert document == expected.read_text(encoding="utf-8")

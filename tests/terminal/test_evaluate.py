@@ -64,22 +64,24 @@ SCORES = """\
 
 DATE · DEB-ID · mock
 
-**6.0 → 6.0 overall; problem +1.2, solution −1.1, market 0.0**
+**6.0 → 5.9 overall; problem +0.8, solution −1.1, market 0.0**
 
-Of 3 topics the advocate won 1 and the challenger 1. Overall the idea stays at 6.0. What moved it most was Problem \
-validity (+1.2): On Problem validity both sides were heard.
+Of 3 topics the advocate won 1 and the challenger 1. Overall the idea moved from 6.0 to 5.9.
+
+What moved it most was Solution fit (−1.1): On Solution fit both sides were heard. What to test next (Market \
+opportunity): Count the pairs that pharmacies hand in.
 
 ## Scores
 
 |  | before | after | difference |
 | --- | --- | --- | --- |
-| problem | ██████░░░░ 6.0 | ███████░░░ 7.2 | +1.2 |
+| problem | ██████░░░░ 6.0 | ███████░░░ 6.8 | +0.8 |
 | solution | ███████░░░ 7.0 | ██████░░░░ 5.9 | −1.1 |
 | market | █████░░░░░ 5.0 | █████░░░░░ 5.0 | 0.0 |
-| overall | ██████░░░░ 6.0 | ██████░░░░ 6.0 | 0.0 |
+| overall | ██████░░░░ 6.0 | ██████░░░░ 5.9 | −0.1 |
 
-- **problem**: Problem validity: the advocate wins, 8 : 5, confidence high: +1.2
-- **solution**: Solution fit: the challenger wins, 4 : 8, confidence medium: −1.1
+- **problem**: Problem validity: the advocate wins, 8 : 5, certainty medium: +0.8
+- **solution**: Solution fit: the challenger wins, 8 : 4, certainty medium: −1.1
 - **market**: Market opportunity: a draw, 6 : 6, so nothing moved
 
 """
@@ -95,24 +97,25 @@ def test_an_idea_is_scored_argued_and_judged_and_the_report_lies_beside_it(
     assert text[: len(SCORES)] == SCORES
     assert headings(text) == [
         "## Scores",
+        "## What to test next",
         "## 1. Problem validity: the advocate wins, 8 : 5",
-        "## 2. Solution fit: the challenger wins, 4 : 8",
+        "## 2. Solution fit: the challenger wins, 8 : 4",
         "## 3. Market opportunity: a draw, 6 : 6",
         "## What to keep in mind",
         "## Transcript",
     ]
     assert ran.out.endswith(f"\nsecond-hearing: {folder}/analysis/debate.md\n")
-    assert kinds(server) == [*["answer"] * 6, *["arguments"] * 6, *["judgment"] * 3, "redteam", "scores"]
+    assert kinds(server) == [*["arguments"] * 6, *["judgment"] * 3, "redteam", *["reply"] * 6, "scores"]
 
 
 def test_an_evaluation_and_challenges_that_lie_beside_the_idea_are_argued_from(
     server: ModelServer, evaluate: Evaluate, ideas: Path
 ) -> None:
     assert evaluate(ideas / "balcony-solar").code == 0
-    assert kinds(server) == [*["answer"] * 6, *["arguments"] * 6, *["judgment"] * 3]
+    assert kinds(server) == [*["arguments"] * 6, *["judgment"] * 3, *["reply"] * 6]
     cases = [asked(request) for request in server.requests if kind_of(request) == "arguments"]
-    advocates, challengers = cases[:3], cases[3:]
-    assert sum("19 neighbours told us they would like one." in case for case in advocates) == 1
+    challengers = [case for case in cases if "A red team has raised this" in case]
+    assert sum("19 neighbours told us they would like one." in case for case in cases) == 2, "to both sides"
     assert sum("one service visit a year eats the margin" in case for case in challengers) == 1
     assert sum("Prices of plug-in sets have halved" in case for case in challengers) == 3
     table = [line.split(" | ")[1:] for line in report(ideas / "balcony-solar").splitlines() if line.startswith("| ")]
@@ -133,8 +136,8 @@ def test_topics_of_the_users_own_replace_the_usual_ones(server: ModelServer, eva
     )
     ran = evaluate(ideas / "second-hearing", "--topics", "topics.yaml")
     assert (ran.code, ran.err) == (0, "")
-    assert headings(report(ideas / "second-hearing"))[:2] == ["## Scores", "## 1. Supply: the advocate wins, 7 : 4"]
-    assert kinds(server) == ["answer", "answer", "arguments", "arguments", "judgment", "redteam", "scores"]
+    assert headings(report(ideas / "second-hearing"))[2] == "## 1. Supply: the advocate wins, 7 : 4"
+    assert kinds(server) == ["arguments", "arguments", "judgment", "redteam", "reply", "reply", "scores"]
 
 
 @pytest.mark.parametrize(("output", "written"), [("out", "out/debate.md"), ("new/report.md", "new/report.md")])
@@ -158,10 +161,10 @@ def test_a_comparison_shows_what_moved_since_the_last_evaluation_of_the_same_ide
     assert second.out.partition("debate.md\n")[2] == (
         "\n"
         "          last time       now             difference\n"
-        "problem   ███████░░░ 7.2  ███████░░░ 7.2  0.0\n"
+        "problem   ███████░░░ 6.8  ███████░░░ 6.8  0.0\n"
         "solution  ██████░░░░ 5.9  ██████░░░░ 5.9  0.0\n"
-        "market    █████░░░░░ 5.0  ███████░░░ 7.0  +2.0\n"
-        "overall   ██████░░░░ 6.0  ███████░░░ 6.7  +0.7\n"
+        "market    █████░░░░░ 5.0  ██████░░░░ 6.4  +1.4\n"
+        "overall   ██████░░░░ 5.9  ██████░░░░ 6.4  +0.5\n"
     )
 
 
@@ -187,7 +190,7 @@ def test_several_ideas_end_in_a_ranking(evaluate: Evaluate, ideas: Path) -> None
         f"\nbalcony-solar: {ideas}/balcony-solar/analysis/debate.md\n{nothing}"
         "rank  idea            before  after           difference\n"
         "1     balcony-solar   6.2     ██████░░░░ 6.2  0.0\n"
-        "2     second-hearing  6.0     ██████░░░░ 6.0  0.0\n"
+        "2     second-hearing  6.0     ██████░░░░ 5.9  −0.1\n"
     )
     again = evaluate(*both(ideas), "--compare")
     assert again.out.count("          last time       now             difference\n") == 2

@@ -65,6 +65,10 @@ class Settings(Limits):
         "", max_length=40, title="Language", description="of speeches and outcome; the question's own when empty"
     )
 
+    def own_words(self, topic: str) -> str:
+        """What the person wrote, by which the debate's language is told."""
+        return topic
+
     def model_for(self, seat: Seat) -> str | None:
         group: str | None = getattr(self, f"model_{seat.group}", None)
         return self.models.get(seat.name) or group or self.model

@@ -67,7 +67,7 @@ class Debate(Generic[S]):
 
     @property
     def language(self) -> Language:
-        return language_of(self.topic, self.settings.language)
+        return language_of(self.settings.own_words(self.topic), self.settings.language)
 
     def ask(
         self,

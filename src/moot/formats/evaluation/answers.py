@@ -1,4 +1,4 @@
-"""What the seats hand in: scores, challenges, arguments and judgments.
+"""What the seats hand in: scores, challenges, arguments, rebuttals and judgments.
 
 A sloppy form is read as what it means ("8/10", one text where a list belongs); missing substance is not made up.
 """
@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     Field,
@@ -66,11 +67,18 @@ def _first(number: int, parts: list[Any]) -> list[Any]:
     return parts[:number]
 
 
+def _numbers(value: object) -> list[int]:
+    """The numbers of arguments, however they are listed: `[1, "argument 2"]`, `"1 and 2"`."""
+    parts = value if isinstance(value, list) else [] if value is None else [value]
+    return sorted({int(found) for part in parts for found in re.findall(r"(?<![-.\d])\d{1,3}(?!\.?\d)", str(part))})
+
+
 Quote: TypeAlias = Annotated[Text, AfterValidator(_unquoted)]
 Texts: TypeAlias = Annotated[
     list[Annotated[str, at_most(150)]], BeforeValidator(texts), AfterValidator(partial(_first, MAX_POINTS))
 ]
 Confidence: TypeAlias = Annotated[Level, BeforeValidator(_level)]
+Numbers: TypeAlias = Annotated[list[int], BeforeValidator(_numbers), at_most(MAX_ARGUMENTS, "maxItems")]
 
 
 class Rated(BaseModel):
@@ -168,6 +176,7 @@ class Arguments(Answer):
     """What a side hands in on a topic."""
 
     shown = "case"
+    quoting: ClassVar[str] = "(“{}”)"
 
     case: Annotated[Words, at_most(300)]
     arguments: Annotated[
@@ -180,7 +189,8 @@ class Arguments(Answer):
 
     @model_validator(mode="after")
     def _case_tells_them(self) -> Self:
-        self.case = with_lines(self.case, [_spoken(number, one) for number, one in enumerate(self.arguments, 1)])
+        spoken = [_spoken(number, one, self.quoting) for number, one in enumerate(self.arguments, 1)]
+        self.case = with_lines(self.case, spoken)
         return self
 
     @classmethod
@@ -189,8 +199,28 @@ class Arguments(Answer):
         return cls.model_construct(case="This side gave no argument that could be read.", arguments=[])  # type: ignore[return-value]
 
 
+class Reply(Answer):
+    """What a side answers, and what it concedes, by the numbers of the arguments: no word of prose decides that."""
+
+    shown = "answer"
+
+    answer: Annotated[Words, at_most(2400)]
+    gives_up: Numbers = Field(default_factory=list)
+    """Of its own arguments."""
+    grants: Numbers = Field(default_factory=list)
+    """Of the other side's."""
+
+    @classmethod
+    def from_prose(cls, text: str) -> Self | None:
+        return cls(answer=text) if text.strip() else None
+
+    @classmethod
+    def fallback(cls) -> Self:
+        return cls(answer="This side gave no answer that could be read.")
+
+
 class Judgment(Answer):
-    """What the arbiter hands in on a topic; the winner follows from its scores."""
+    """What the arbiter has handed in on a topic from version 1 on; the winner follows from its scores."""
 
     shown = "reasoning"
 
@@ -215,15 +245,33 @@ class Judgment(Answer):
         )
 
 
+class FullJudgment(Judgment):
+    """What the arbiter hands in on a topic. What it says of its own confidence is kept, and used nowhere."""
+
+    next_test: Annotated[Text, at_most(300)] = ""
+
+
+@cache
+def judgment_for(advocate: str, challenger: str) -> type[FullJudgment]:
+    """The judgment as the arbiter sees it: each side under its neutral name."""
+    fields: dict[str, Any] = {}
+    for side, name in (("advocate", advocate), ("challenger", challenger)):
+        strongest, score = (AliasChoices(f"{what}_{name.lower()}", f"{what}_{side}") for what in ("strongest", "score"))
+        fields[f"strongest_{side}"] = (Annotated[Text, at_most(150)], Field("", validation_alias=strongest))
+        fields[f"score_{side}"] = (Score, Field(validation_alias=score))
+    made: type[FullJudgment] = create_model("Judgment", __base__=FullJudgment, **fields)
+    return made
+
+
 def with_lines(text: str, lines: Sequence[str]) -> str:
     """The text followed by these lines, once: an answer is read again each time a debate is resumed."""
     listing = "\n\n" + "\n".join(lines)
     return text if text.endswith(listing) else text + listing
 
 
-def _spoken(number: int, argument: Argument) -> str:
+def _spoken(number: int, argument: Argument, quoting: str) -> str:
     claim = argument.claim if argument.claim[-1] in ".!?…" else f"{argument.claim}."
-    quote = f' (Quoting: "{argument.evidence}")' if argument.evidence else ""
+    quote = f" {quoting.format(argument.evidence)}" if argument.evidence else ""
     return " ".join(f"{number}. {claim} {argument.reasoning}{quote}".split())
 
 
@@ -241,6 +289,10 @@ def ratings(turn: Turn) -> dict[str, CategoryRating]:
         )
         for category, rated in scores.items()
     }
+
+
+def rated(turn: Turn) -> str:
+    return ", ".join(f"{name} {one.score:g} ({one.confidence})" for name, one in ratings(turn).items())
 
 
 def challenges(turn: Turn, categories: Sequence[str]) -> list[Challenge]:
@@ -263,11 +315,17 @@ def arguments(turn: Turn) -> tuple[Argument, ...]:
     return tuple(Arguments.model_validate(turn.data).arguments)
 
 
-def judgment(turn: Turn) -> Judgment:
-    return Judgment.model_validate(turn.data)
+def reply(turn: Turn) -> Reply | None:
+    """What a side answered in a form; it was prose in version 1."""
+    return Reply.model_validate(turn.data) if turn.kind == "answer" and turn.data else None
+
+
+def judgment(turn: Turn) -> FullJudgment:
+    return FullJudgment.model_validate(turn.data)
 
 
 def verdict(turn: Turn) -> ScoreVerdict:
+    """As version 1 read it: with the arbiter's word for its confidence."""
     handed_in = judgment(turn)
     scores = (handed_in.score_advocate, handed_in.score_challenger)
     return ScoreVerdict(*scores, handed_in.confidence, fallback="fallback" in turn.marks)

@@ -1,4 +1,4 @@
-"""Whether what the seats quote stands in the idea."""
+"""Whether what the seats quote stands in the idea: in the forms they hand in, and anywhere in their prose."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from moot.core.debate import Turn
+from moot.core.script import Debate
 from moot.formats.evaluation.answers import arguments, ratings
+from moot.formats.evaluation.concessions import concessions
+from moot.formats.evaluation.settings import SIDES, EvaluationSettings
+from moot.text.language import Language
 from moot.trust import quotes
+from moot.trust.citations import citations
+
+MIN_WORDS = 4
+"""Anything shorter that stands between quotation marks in prose is a name or a term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,36 +28,91 @@ class Quote:
     verdict: quotes.Verdict
     passage: str | None = None
     """What the idea says instead, of a quote that is near."""
+    argument: int = 0
+    """The number of the argument that rests on it; 0 of a quote in prose."""
+
+    @property
+    def false(self) -> bool:
+        """Whether it says what the idea does not say; of one that leaves words out, code cannot always tell."""
+        return self.verdict not in ("verified", "unclear")
 
 
 def quoted(turn: Turn, idea: str) -> tuple[Quote, ...]:
-    """Every quote of a turn, checked."""
-    return tuple(Quote(turn.seat, text, *quotes.check(text, idea)) for text in _texts(turn))
+    """Every quote in the form of a turn, checked."""
+    return tuple(Quote(turn.seat, text, *quotes.check(text, idea), at) for at, text in _handed_in(turn))
 
 
-def misquoted(turns: Iterable[Turn], idea: str) -> tuple[Quote, ...]:
-    return tuple(quote for turn in turns for quote in quoted(turn, idea) if quote.verdict != "verified")
+def all_quoted(debate: Debate[EvaluationSettings], turn: Turn) -> tuple[Quote, ...]:
+    """Every quote of a turn, checked, those in its prose too."""
+    return debate.once(("quotes", turn.position), lambda: tuple(_all_quoted(debate, turn)))
 
 
-def remarks(checked: Iterable[Quote]) -> Iterator[str]:
+def misquoted(debate: Debate[EvaluationSettings], number: int) -> tuple[Quote, ...]:
+    """What the sides quoted on a topic and the idea does not say, but for arguments that were given up since."""
+    turns = [turn for turn in debate.in_round(number) if turn.seat in SIDES]
+    gone = concessions(turns).given_up
+    false = (quote for turn in turns for quote in all_quoted(debate, turn) if quote.false)
+    return tuple(quote for quote in false if quote.argument not in gone[quote.seat])
+
+
+def remarks(checked: Iterable[Quote], say: Language) -> Iterator[str]:
     """What readers should know of the quotes of a turn."""
     checked = tuple(checked)
     if checked:
         found = Counter(quote.verdict for quote in checked)
-        yield ", ".join(f"{found[verdict]} {name}" for verdict, name in _NAMES.items() if found[verdict])
+        names: Mapping[quotes.Verdict, str] = {
+            "verified": say("verified"),
+            "near": say("nearly quoted"),
+            "missing": say("not found"),
+            "unclear": say("with words left out that may matter"),
+        }
+        yield ", ".join(f"{found[verdict]} {name}" for verdict, name in names.items() if found[verdict])
     for quote in checked:
         if quote.verdict == "near":
-            yield f'quoted "{quote.text}", but the idea says "{quote.passage}"'
+            yield say(
+                'quoted "{quote}", but the idea says "{passage}"', quote=quote.text, passage=_in_line(quote.passage)
+            )
         elif quote.verdict == "missing":
-            yield f'not in the idea: "{quote.text}"'
+            yield say('not in the idea: "{quote}"', quote=quote.text)
 
 
-_NAMES: Mapping[quotes.Verdict, str] = {"verified": "verified", "near": "nearly quoted", "missing": "not found"}
+def _in_line(text: str | None) -> str:
+    return " ".join((text or "").split())
 
 
-def _texts(turn: Turn) -> Iterator[str]:
+def _handed_in(turn: Turn) -> Iterator[tuple[int, str]]:
     if turn.kind == "argument":
-        yield from (argument.evidence for argument in arguments(turn) if argument.evidence)
+        yield from ((at, argument.evidence) for at, argument in enumerate(arguments(turn), 1) if argument.evidence)
     elif turn.kind == "scores":
         for rating in ratings(turn).values():
-            yield from rating.evidence
+            yield from ((0, quote) for quote in rating.evidence)
+
+
+def _all_quoted(debate: Debate[EvaluationSettings], turn: Turn) -> Iterator[Quote]:
+    idea = debate.settings.quotable(debate.topic)
+    handed_in = quoted(turn, idea)
+    yield from handed_in
+    given = "\n\n".join([*(quote.text for quote in handed_in), *_quotable_besides(debate, turn)])
+    unverified = 0
+    for text in _in_prose(turn.content):
+        if not quotes.contains(text, given):
+            found = quotes.check(text, idea, look_near=unverified < quotes.MAX_NEAR)
+            unverified += found.verdict != "verified"
+            yield Quote(turn.seat, text, *found)
+
+
+def _in_prose(text: str) -> Iterator[str]:
+    found = (citation.quote for citation in citations(text))
+    return (quote for quote in found if len(quotes.words(quote).split()) >= MIN_WORDS)
+
+
+def _quotable_besides(debate: Debate[EvaluationSettings], turn: Turn) -> Iterator[str]:
+    """What a speaker may quote that is not the idea: what it was asked, and what others have said."""
+    s = debate.settings
+    yield from (challenge.challenge for challenge in s.challenges or ())
+    if turn.round:
+        topic = s.topics[turn.round - 1]
+        yield from (topic.name, topic.advocate, topic.challenger)
+        said = (*debate.in_round(None), *debate.in_round(turn.round))
+        others = (each for each in said if each.seat not in (turn.seat, "evaluator"))
+        yield from (each.content for each in others if each.position < turn.position)

@@ -5,87 +5,34 @@ Topics are independent: several are argued at a time, and nobody reads another t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import copysign
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from moot.core.charts import ChartData, Score, ScoreChart, scores_by_round, signed
 from moot.core.debate import NO_USAGE, Step, Turn
 from moot.core.format import Files, Format
-from moot.core.script import Debate, Script
-from moot.formats.evaluation import answers
-from moot.formats.evaluation.answers import Arguments, Judgment, RedTeam, scores_for
-from moot.formats.evaluation.evidence import Quote, misquoted, quoted, remarks
+from moot.core.script import Script
+from moot.formats.evaluation import answers, version_1
+from moot.formats.evaluation.answers import RedTeam, scores_for
+from moot.formats.evaluation.concessions import concessions
+from moot.formats.evaluation.evidence import all_quoted, remarks
+from moot.formats.evaluation.hearing import Evaluating, Rules, TopicDebate, judging, order, speech
 from moot.formats.evaluation.ideas import is_report, read
+from moot.formats.evaluation.outcome import held_back, judged, scorecard, weighed
 from moot.formats.evaluation.points import points
-from moot.formats.evaluation.scorecard import CategoryScore, Quotes, Scorecard, TopicVerdict, compare, last_of, ranking
-from moot.formats.evaluation.scores import adjust, change, overall
-from moot.formats.evaluation.settings import SEATS, SIDES, CategoryRating, Challenge, EvaluationSettings, Topic
-from moot.trust.caveats import about_models, about_turns
+from moot.formats.evaluation.scorecard import Scorecard, compare, last_of, ranking
+from moot.formats.evaluation.scores import change
+from moot.formats.evaluation.settings import SEATS, SIDES, TITLES, CategoryRating, Challenge, EvaluationSettings, Topic
 from moot.trust.quotes import contains
 
 LEAST_SHARE = 0.5
 """Of its usual output a topic must have so much left, or it is not begun."""
-TITLES = {seat.name: seat.title for seat in SEATS if seat.name in SIDES}
-OPENING = tuple((seat, "argument") for seat in SIDES)
-EXCHANGE = tuple((seat, "answer") for seat in SIDES)
-
-Evaluating = Debate[EvaluationSettings]
+RULES = Rules(order=order, speech=speech, judging=judging, judged=judged)
 
 
-@dataclass(slots=True)
-class TopicDebate:
-    """One topic as it is argued."""
-
-    number: int
-    topic: Topic
-    rating: CategoryRating
-    raised: Sequence[Challenge]
-    turns: list[Turn] = field(default_factory=list)
-    verdict: Turn | None = None
-
-    @property
-    def both_heard(self) -> bool:
-        return {turn.seat for turn in self.turns} == set(SIDES)
-
-    def step(self, seat: str, kind: str, most: int, last: bool) -> Step:
-        """What a side is asked on this topic."""
-        positions = {"advocate": self.topic.advocate, "challenger": self.topic.challenger}
-        position = positions.pop(seat)
-        (against,) = positions.values()
-        return Step(
-            seat,
-            kind,
-            self.number,
-            answer=Arguments if kind == "argument" else None,
-            variables={
-                "about": self.topic,
-                "position": position,
-                "against": against,
-                "rating": self.rating,
-                "raised": self.raised,
-                "last": last,
-            },
-            max_tokens=most,
-            visible=self._positions(),
-        )
-
-    def judging(self, idea: str) -> Step:
-        return Step(
-            "arbiter",
-            "verdict",
-            self.number,
-            answer=Judgment,
-            variables={"about": self.topic, "misquoted": misquoted(self.turns, idea)},
-            visible=self._positions(),
-        )
-
-    def _positions(self) -> frozenset[int]:
-        return frozenset(turn.position for turn in self.turns)
-
-
-def script(debate: Evaluating) -> Script[Scorecard]:
+def script(debate: Evaluating, rules: Rules = RULES) -> Script[Scorecard]:
     s = debate.settings
     prepared = yield from debate.ask_all(list(_preparations(s)))
     ratings, challenges = _known(debate, prepared)
@@ -94,10 +41,10 @@ def script(debate: Evaluating) -> Script[Scorecard]:
         for number, topic in enumerate(s.topics, 1)
     ]
     if s.debate:
-        yield from _hear(debate, hearings[: s.max_rounds])
+        yield from _hear(debate, hearings[: s.max_rounds], rules)
         if not debate.stop_reason and len(hearings) > s.max_rounds:
             debate.end_rounds("max_rounds")
-    return scorecard(debate, ratings, hearings)
+    return scorecard(debate, ratings, hearings, rules)
 
 
 def _preparations(s: EvaluationSettings) -> Iterator[Step]:
@@ -113,12 +60,12 @@ def _preparations(s: EvaluationSettings) -> Iterator[Step]:
 
 def _known(debate: Evaluating, prepared: Sequence[Turn]) -> tuple[dict[str, CategoryRating], list[Challenge]]:
     """Every category's rating and all challenges, those the user gave and those just made."""
-    s = debate.settings
+    s, idea = debate.settings, debate.settings.quotable(debate.topic)
     ratings = dict(s.evaluation.categories) if s.evaluation else {}
     challenges = list(s.challenges or ())
     for turn in prepared:
         if turn.kind == "scores":
-            ratings |= {name: _proven(rating, idea_of(debate)) for name, rating in answers.ratings(turn).items()}
+            ratings |= {name: _proven(rating, idea) for name, rating in answers.ratings(turn).items()}
         else:
             challenges += answers.challenges(turn, s.categories)
     return {category: ratings[category] for category in s.categories}, challenges
@@ -135,7 +82,7 @@ def _concerning(topic: Topic, topics: Sequence[Topic], challenges: Sequence[Chal
     return [challenge for challenge in challenges if challenge.category not in others]
 
 
-def _hear(debate: Evaluating, waiting: Sequence[TopicDebate]) -> Script[None]:
+def _hear(debate: Evaluating, waiting: Sequence[TopicDebate], rules: Rules) -> Script[None]:
     """Argue and judge the topics, as many at a time as the settings and the output left allow."""
     while waiting and not debate.stop_reason:
         size = _affordable(debate, len(waiting))
@@ -144,23 +91,29 @@ def _hear(debate: Evaluating, waiting: Sequence[TopicDebate]) -> Script[None]:
             return
         group, waiting = waiting[:size], waiting[size:]
         with debate.until_closing():
-            yield from _argue(debate, group)
+            yield from _argue(debate, group, rules)
         heard = [hearing for hearing in group if hearing.both_heard]
-        verdicts = yield from debate.ask_all([hearing.judging(idea_of(debate)) for hearing in heard])
+        verdicts = yield from debate.ask_all([rules.judging(debate, hearing) for hearing in heard])
         for hearing, turn in zip(heard, verdicts, strict=True):
             hearing.verdict = turn
 
 
-def _argue(debate: Evaluating, group: Sequence[TopicDebate]) -> Script[None]:
-    waves = (*OPENING, *EXCHANGE * debate.settings.exchanges)
-    for at, (seat, kind) in enumerate(waves):
+def _argue(debate: Evaluating, group: Sequence[TopicDebate], rules: Rules) -> Script[None]:
+    """Both sides speak in turn; a side that has given up its case ends its topic."""
+    waves = [("argument", place) for place in range(len(SIDES))]
+    waves += [("answer", place) for place in range(len(SIDES))] * debate.settings.exchanges
+    for at, (kind, place) in enumerate(waves):
+        group = [hearing for hearing in group if not concessions(hearing.turns).gave_in]
+        if not group:
+            return
         if _costs_too_much(debate, len(group)):
             debate.end_rounds("max_cost")
             return
         left = len(waves) - at
-        most = _output_left(debate, len(group)) // (len(group) * left)
-        steps = [hearing.step(seat, kind, max(1, most), last=left <= len(SIDES)) for hearing in group]
-        turns = yield from debate.ask_all(steps)
+        most = max(1, _output_left(debate, len(group)) // (len(group) * left))
+        last = left <= len(SIDES)
+        steps = [rules.speech(debate, hearing, rules.order(hearing.number)[place], kind, last) for hearing in group]
+        turns = yield from debate.ask_all([replace(step, max_tokens=most) for step in steps])
         for hearing, turn in zip(group, turns, strict=True):
             hearing.turns.append(turn)
 
@@ -185,143 +138,53 @@ def _costs_too_much(debate: Evaluating, topics: int) -> bool:
     return limit is not None and spent is not None and spent + (last or 0.0) > limit
 
 
-def idea_of(debate: Evaluating) -> str:
-    return debate.settings.quotable(debate.topic)
-
-
-# The outcome
-
-
-def scorecard(debate: Evaluating, ratings: Mapping[str, CategoryRating], hearings: Sequence[TopicDebate]) -> Scorecard:
-    s = debate.settings
-    topics = [_judged(hearing, hearing.verdict, idea_of(debate)) for hearing in hearings if hearing.verdict]
-    categories = [_scored(s, category, rating, topics) for category, rating in ratings.items()]
-    before = overall({one.category: one.before for one in categories}, s.weights)
-    after = overall({one.category: one.after for one in categories}, s.weights)
-    not_judged = [hearing.topic.name for hearing in hearings if s.debate and not hearing.verdict]
-    return Scorecard(
-        summary=" ".join(_summary(topics, categories, before, after)),
-        categories=categories,
-        topics=topics,
-        not_judged=not_judged,
-        overall_before=round(before, 2),
-        overall_after=round(after, 2),
-        debated=s.debate,
-        models={seat: chosen.model for seat, chosen in debate.seats.items()},
-        caveats=list(_caveats(debate, topics, not_judged)),
-    )
-
-
-def _judged(hearing: TopicDebate, turn: Turn, idea: str) -> TopicVerdict:
-    verdict = answers.verdict(turn)
-    checked = [quote for said in hearing.turns for quote in quoted(said, idea)]
-    return TopicVerdict(
-        **answers.judgment(turn).model_dump(exclude={"winner"}),
-        number=hearing.number,
-        name=hearing.topic.name,
-        category=hearing.topic.category,
-        winner=verdict.winner,
-        change=round(change(verdict), 2),
-        quotes={side: _count([quote for quote in checked if quote.seat == side]) for side in SIDES},
-        fallback=verdict.fallback,
-    )
-
-
-def _count(checked: Sequence[Quote]) -> Quotes:
-    return Quotes(given=len(checked), verified=sum(quote.verdict == "verified" for quote in checked))
-
-
-def _scored(
-    s: EvaluationSettings, category: str, rating: CategoryRating, topics: Sequence[TopicVerdict]
-) -> CategoryScore:
-    about_it = [topic for topic in topics if topic.category == category]
-    before = round(rating.score, 2)
-    after = round(adjust([topic.verdict() for topic in about_it], before), 2)
-    return CategoryScore(
-        category=category,
-        before=before,
-        after=after,
-        weight=s.weight(category),
-        confidence=rating.confidence,
-        evidence=rating.evidence,
-        reasons=list(_reasons(about_it, before, after)),
-    )
-
-
-def _reasons(topics: Sequence[TopicVerdict], before: float, after: float) -> Iterator[str]:
-    if not topics:
-        yield "no topic about it was judged, so nothing moved"
-    yield from (topic.reason() for topic in topics)
-    if round(before + sum(topic.change for topic in topics) - after, 2):
-        yield f"the scale ends at {after:g}"
-
-
-def _summary(
-    topics: Sequence[TopicVerdict], categories: Sequence[CategoryScore], before: float, after: float
-) -> Iterator[str]:
-    if not topics:
-        yield f"The idea scores {after:.1f} overall; no topic was judged."
-        return
-    won = {side: sum(topic.winner == side for topic in topics) for side in SIDES}
-    number = f"{len(topics)} topic{'s' if len(topics) > 1 else ''}"
-    yield f"Of {number} the advocate won {won['advocate']} and the challenger {won['challenger']}."
-    moved = f"moved from {before:.1f} to {after:.1f}" if f"{before:.1f}" != f"{after:.1f}" else f"stays at {after:.1f}"
-    yield f"Overall the idea {moved}."
-    most, moved_by = max(_moves(topics, categories), key=lambda move: abs(move[1]), default=(topics[0], 0.0))
-    if moved_by:
-        yield f"What moved it most was {most.name} ({signed(moved_by)}): {most.reasoning}"
-
-
-def _moves(topics: Sequence[TopicVerdict], categories: Sequence[CategoryScore]) -> Iterator[tuple[TopicVerdict, float]]:
-    """Each topic with the points by which its category has moved its way, as far as that counts."""
-    for topic in topics:
-        (about,) = (one for one in categories if one.category == topic.category)
-        if about.weight and topic.change * about.difference > 0:
-            yield topic, copysign(min(abs(topic.change), abs(about.difference)), topic.change)
-
-
-def _caveats(debate: Evaluating, topics: Sequence[TopicVerdict], not_judged: Sequence[str]) -> Iterator[str]:
-    if any(turn.kind == "scores" and "fallback" in turn.marks for turn in debate.transcript):
-        yield "the evaluator's answer could not be read: the scores before the debate are a placeholder"
-    if not debate.settings.debate:
-        return
-    if any(turn.kind == "challenges" and "fallback" in turn.marks for turn in debate.transcript):
-        yield "the red team's answer could not be read: the challenger argued without it"
-    for topic in topics:
-        if topic.fallback:
-            yield f"the arbiter's answer on {topic.name} could not be read: it moved nothing"
-    if not_judged:
-        yield f"not judged: {', '.join(not_judged)}"
-    for side, title in TITLES.items():
-        yield from _about_arguments(debate, topics, side, title)
-    yield from about_turns(debate, TITLES)
-    yield from about_models(debate, "arbiter", TITLES)
-
-
-def _about_arguments(debate: Evaluating, topics: Sequence[TopicVerdict], side: str, title: str) -> Iterator[str]:
-    given = [turn for turn in debate.transcript if (turn.seat, turn.kind) == (side, "argument")]
-    if unread := sum("fallback" in turn.marks for turn in given):
-        yield f"{unread} of {len(given)} cases of the {title} gave no argument that could be read"
-    quotes = [topic.quotes[side] for topic in topics]
-    total = sum(count.given for count in quotes)
-    if false := total - sum(count.verified for count in quotes):
-        yield f"{false} of {total} quotes of the {title} do not stand in the idea"
+# What readers are told
 
 
 def notes(debate: Evaluating, turn: Turn) -> tuple[str, ...]:
     """What code says of a turn: its scores, whether its quotes stand in the idea, and what a verdict moves."""
+    told = remarks(all_quoted(debate, turn), debate.language) if turn.seat in TITLES else ()
     match turn.kind:
         case "scores":
-            scores = [f"{name} {one.score:g} ({one.confidence})" for name, one in answers.ratings(turn).items()]
-            return (", ".join(scores), *remarks(quoted(turn, idea_of(debate))))
-        case "argument":
-            return tuple(remarks(quoted(turn, idea_of(debate))))
+            return (answers.rated(turn), *told)
+        case "answer":
+            return (*told, *_conceded(debate, turn))
         case "verdict" if turn.round:
-            category, verdict = debate.settings.topics[turn.round - 1].category, answers.verdict(turn)
-            scores_given = f"advocate {verdict.score_advocate:g}, challenger {verdict.score_challenger:g}"
-            return (f"{scores_given}, confidence {verdict.confidence}: {category} {signed(change(verdict))}",)
+            return (_moved(debate, turn, turn.round), *told)
         case _:
-            return ()
+            return tuple(told)
+
+
+def _conceded(debate: Evaluating, turn: Turn) -> Iterator[str]:
+    say, said = debate.language, answers.reply(turn)
+    if said and said.gives_up:
+        yield say("gives up its argument {numbers}", numbers=", ".join(map(str, said.gives_up)))
+    if said and said.grants:
+        yield say("grants the other side's argument {numbers}", numbers=", ".join(map(str, said.grants)))
+
+
+def _moved(debate: Evaluating, turn: Turn, number: int) -> str:
+    say, verdict = debate.language, weighed(debate, number, turn)
+    scores = {"advocate": verdict.score_advocate, "challenger": verdict.score_challenger}
+    told = {**scores, "category": debate.settings.topics[number - 1].category}
+    match held_back(debate, number, verdict):
+        case "misquotes":
+            return say(
+                "advocate {advocate:g}, challenger {challenger:g}: {category} does not move, as the leading side "
+                "quotes what the idea does not say",
+                **told,
+            )
+        case "gave_in":
+            return say(
+                "advocate {advocate:g}, challenger {challenger:g}: {category} does not move, as the leading side has "
+                "given up its case",
+                **told,
+            )
+    return say(
+        "advocate {advocate:g}, challenger {challenger:g}: {category} {change}",
+        **told,
+        change=signed(change(verdict)),
+    )
 
 
 def charts(debate: Evaluating, card: Scorecard) -> Iterator[ChartData]:
@@ -332,9 +195,9 @@ def charts(debate: Evaluating, card: Scorecard) -> Iterator[ChartData]:
     yield from scores_by_round(debate.transcript, "verdict", {f"score_{side}": TITLES[side] for side in SIDES})
 
 
-EVALUATION = Format(
+_EVALUATION = Format(
     name="evaluation",
-    version=1,
+    version=2,
     summary="An advocate and a challenger argue an idea before an arbiter, and its scores move.",
     settings=EvaluationSettings,
     seats=SEATS,
@@ -348,3 +211,12 @@ EVALUATION = Format(
     first=("idea",),
     hidden=frozenset({"idea_key"}),
 )
+
+_FIRST = replace(
+    _EVALUATION,
+    version=1,
+    script=partial(script, rules=version_1.RULES),
+    folder=version_1.FOLDER,
+    notes=version_1.notes,
+)
+EVALUATION = replace(_EVALUATION, earlier=(_FIRST,))

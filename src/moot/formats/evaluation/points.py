@@ -8,7 +8,8 @@ from itertools import count
 from moot.core.debate import Turn
 from moot.core.points import Point
 from moot.core.script import Debate
-from moot.formats.evaluation.answers import arguments, challenges
+from moot.formats.evaluation.answers import arguments, challenges, reply
+from moot.formats.evaluation.concessions import concessions, other
 from moot.formats.evaluation.settings import SIDES, TITLES, Challenge, EvaluationSettings
 
 
@@ -48,28 +49,42 @@ def _challenge(s: EvaluationSettings, challenge: Challenge, number: int, turns: 
 
 
 def _arguments(debate: Debate[EvaluationSettings]) -> Iterator[Point]:
-    """What both sides say on each topic; an answer speaks against what the other side said last."""
+    """What both sides say on topics; an answer speaks against what the other side said last, save what it grants."""
     last: dict[tuple[int, str], list[str]] = {}
     for turn in debate.transcript:
         if turn.seat in SIDES and turn.round:
-            other = SIDES[1 - SIDES.index(turn.seat)]
-            answered = last.get((turn.round, other), []) if turn.kind == "answer" else []
-            made = list(_said(debate.settings, turn, turn.round, answered))
+            said = reply(turn)
+            granted = {_key(opening, at) for opening in _openings(debate, turn) for at in (said.grants if said else ())}
+            answered = last.get((turn.round, other(turn.seat)), []) if turn.kind == "answer" else []
+            made = list(_said(debate, turn, turn.round, [key for key in answered if key not in granted]))
             last[turn.round, turn.seat] = [point.key for point in made]
             yield from made
 
 
-def _said(s: EvaluationSettings, turn: Turn, number: int, answered: list[str]) -> Iterator[Point]:
+def _openings(debate: Debate[EvaluationSettings], turn: Turn) -> Iterator[Turn]:
+    """The turns in which the other side gave its arguments."""
+    said = debate.in_round(turn.round)
+    return (each for each in said if each.kind == "argument" and each.seat == other(turn.seat))
+
+
+def _said(debate: Debate[EvaluationSettings], turn: Turn, number: int, answered: list[str]) -> Iterator[Point]:
     topic = f"topic-{number}"
     supports, attacks = ([topic], answered) if turn.seat == SIDES[0] else ([], [topic, *answered])
     if turn.kind == "answer":
         yield Point.spoken(turn, supports, attacks)
+    conceded = concessions(debate.in_round(number))
     for at, argument in enumerate(arguments(turn), 1):
+        given_up = at in conceded.given_up[turn.seat]
         yield Point(
-            f"turn-{turn.position}-{at}",
+            _key(turn, at),
             f"{argument.claim} {argument.reasoning}",
             (turn.position,),
-            title=f"{TITLES[turn.seat]} on {s.topics[number - 1].name}, {at}",
-            supports=tuple(supports),
-            attacks=tuple(attacks),
+            title=f"{TITLES[turn.seat]} on {debate.settings.topics[number - 1].name}, {at}",
+            supports=() if given_up else tuple(supports),
+            attacks=() if given_up else tuple(attacks),
+            tags=("given up",) if given_up else ("granted",) if at in conceded.granted[turn.seat] else (),
         )
+
+
+def _key(turn: Turn, number: int) -> str:
+    return f"turn-{turn.position}-{number}"

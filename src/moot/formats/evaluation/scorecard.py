@@ -1,25 +1,22 @@
-"""The outcome: what each category scored before and after, and what moved it; and the same as a markdown document."""
+"""The outcome: what each category scored before and after, and what moved it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from math import inf
-from textwrap import shorten
+from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError, computed_field
 
 from moot.core.charts import moved, signed
 from moot.core.debate import Bar, Cell, Outcome, Record, Rows, Status, Turn
-from moot.core.trace import iso
-from moot.formats.evaluation.answers import Argument, arguments
-from moot.formats.evaluation.evidence import quoted
+from moot.formats.evaluation import report
+from moot.formats.evaluation.evidence import Quote
 from moot.formats.evaluation.scores import ScoreVerdict, Winner
-from moot.formats.evaluation.settings import OVERALL, TITLES, EvaluationSettings, Level, Topic
-from moot.text.markdown import MAX_TITLE, contained, in_line, table_of
+from moot.formats.evaluation.settings import OVERALL, SIDES, TITLES, Level
+from moot.text.language import Language
 
-MAX_HEADING = 3
-FOUND = {"verified": "✓ in the idea", "near": "≈ not word for word in the idea", "missing": "✗ not in the idea"}
+HeldBack = Literal["", "misquotes", "gave_in"]
 
 
 class Quotes(BaseModel):
@@ -27,6 +24,12 @@ class Quotes(BaseModel):
 
     given: int = 0
     verified: int = 0
+
+
+def counted(checked: Sequence[Quote]) -> dict[str, Quotes]:
+    """By side."""
+    own = {side: [quote.false for quote in checked if quote.seat == side] for side in SIDES}
+    return {side: Quotes(given=len(found), verified=found.count(False)) for side, found in own.items()}
 
 
 class TopicVerdict(BaseModel):
@@ -48,24 +51,69 @@ class TopicVerdict(BaseModel):
     quotes: dict[str, Quotes] = Field(default_factory=dict)
     fallback: bool = False
     """The arbiter's answer could not be read: the scores are a placeholder and move nothing."""
+    certainty: Level | None = None
+    """How far code trusts the verdict; None in version 1, where the arbiter's own `confidence` moved the score."""
+    doubts: list[str] = Field(default_factory=list)
+    """Why the certainty is low."""
+    held_back: HeldBack = ""
+    """What forbids the leading side to win, so that nothing moves."""
+    misquoted: list[str] = Field(default_factory=list)
+    """What the sides quoted and the idea does not say."""
+    given_up: dict[str, list[int]] = Field(default_factory=dict)
+    """Side → the numbers of its arguments that it no longer defends."""
+    granted: dict[str, list[int]] = Field(default_factory=dict)
+    """Side → the numbers of its arguments that the other side accepts."""
+    next_test: str = ""
+    """What would settle what stayed open, says the arbiter."""
 
     def verdict(self) -> ScoreVerdict:
-        return ScoreVerdict(self.score_advocate, self.score_challenger, self.confidence, self.fallback)
+        level = self.certainty or self.confidence
+        return ScoreVerdict(self.score_advocate, self.score_challenger, level, self.fallback, bool(self.held_back))
 
-    def result(self) -> str:
+    def result(self, say: Language) -> str:
         """Who won, in a few words."""
-        scores = f"{self.score_advocate:g} : {self.score_challenger:g}"
+        scores = self._scores()
         if self.fallback:
-            return "not readable"
-        return f"a draw, {scores}" if self.winner == "draw" else f"the {self.winner} wins, {scores}"
-
-    def reason(self) -> str:
-        """Why the score moved as it did."""
-        if self.fallback:
-            return f"{self.name}: the arbiter's answer could not be read, so nothing moved"
+            return say("not readable")
+        if self.held_back:
+            return say("open, {side} leads {scores}", side=TITLES[self.verdict().leader], scores=scores)
         if self.winner == "draw":
-            return f"{self.name}: {self.result()}, so nothing moved"
-        return f"{self.name}: {self.result()}, confidence {self.confidence}: {signed(self.change)}"
+            return say("a draw, {scores}", scores=scores)
+        if self.winner == "advocate":
+            return say("the advocate wins, {scores}", scores=scores)
+        return say("the challenger wins, {scores}", scores=scores)
+
+    def reason(self, say: Language) -> str:
+        """Why the score moved as it did."""
+        told = {"name": self.name, "result": self.result(say)}
+        if self.fallback:
+            return say("{name}: the arbiter's answer could not be read, so nothing moved", name=self.name)
+        if self.held_back == "misquotes":
+            return say("{name}: {result}, but quotes what the idea does not say, so nothing moved", **told)
+        if self.held_back:
+            return say("{name}: {result}, but has given up its case, so nothing moved", **told)
+        if self.winner == "draw":
+            return say("{name}: {result}, so nothing moved", **told)
+        told["change"] = signed(self.change)
+        if self.certainty is None:
+            return say("{name}: {result}, confidence {level}: {change}", **told, level=self.confidence)
+        return say("{name}: {result}, certainty {level}: {change}", **told, level=_level(self, say))
+
+    def _scores(self) -> str:
+        """The leader's first; in version 1 the advocate's."""
+        scores = [self.score_advocate, self.score_challenger]
+        return "{:g} : {:g}".format(*(scores if self.certainty is None else sorted(scores, reverse=True)))
+
+
+def open_first(topics: Sequence[TopicVerdict]) -> list[TopicVerdict]:
+    """Those for which there is something to test: what nobody has won comes first, then what was close."""
+    tests = [topic for topic in topics if topic.next_test]
+    return sorted(tests, key=lambda topic: (topic.winner != "draw", topic.verdict().margin))
+
+
+def _level(topic: TopicVerdict, say: Language) -> str:
+    level = {"low": say("low"), "medium": say("medium"), "high": say("high")}[topic.certainty or topic.confidence]
+    return f"{level} ({', '.join(topic.doubts)})" if topic.doubts else level
 
 
 class CategoryScore(BaseModel):
@@ -101,37 +149,36 @@ class Scorecard(Outcome):
         return round(self.overall_after - self.overall_before, 2)
 
     def headline(self) -> str:
+        say, after = self.say, self.overall_after
         if not self.topics:
             scores = ", ".join(f"{one.category} {one.after:.1f}" for one in self.categories)
-            return f"{self.overall_after:.1f} overall; {scores}"
+            return say("{after:.1f} overall; {scores}", after=after, scores=scores)
         moves = ", ".join(f"{one.category} {moved(one.before, one.after)}" for one in self.categories)
-        return f"{self.overall_before:.1f} → {self.overall_after:.1f} overall; {moves}"
+        return say("{before:.1f} → {after:.1f} overall; {moves}", before=self.overall_before, after=after, moves=moves)
 
     def rows(self) -> list[tuple[str, float, float]]:
         """Each category and all of them together, before and after."""
         categories = [(one.category, one.before, one.after) for one in self.categories]
         return [*categories, (OVERALL, self.overall_before, self.overall_after)]
 
+    def _said_rows(self) -> list[tuple[str, float, float]]:
+        *categories, (_, before, after) = self.rows()
+        return [*categories, (self.say("overall"), before, after)]
+
     def table(self) -> Rows:
+        say, rows = self.say, self._said_rows()
         if not self.topics:
-            return (("", "score"), *((name, Bar(after)) for name, _, after in self.rows()))
+            return (("", say("score")), *((name, Bar(after)) for name, _, after in rows))
         return (
-            ("", "before", "after", "difference"),
-            *((name, Bar(before), Bar(after), moved(before, after)) for name, before, after in self.rows()),
+            ("", say("before"), say("after"), say("difference")),
+            *((name, Bar(before), Bar(after), moved(before, after)) for name, before, after in rows),
         )
 
+    def topics_to_test(self) -> list[TopicVerdict]:
+        return open_first(self.topics)
+
     def document(self, record: Record, turns: Sequence[Turn]) -> str:
-        settings = EvaluationSettings.model_validate(record.settings)
-        idea = settings.quotable(record.topic)
-        parts = [
-            *_head(self, record),
-            *_scores(self),
-            *(part for topic in self.topics for part in _topic(topic, settings.topics[topic.number - 1], turns, idea)),
-            *_section("Not judged", _list(map(in_line, self.not_judged))),
-            *_section("What to keep in mind", _list(map(in_line, self.caveats))),
-            *_transcript(settings, turns),
-        ]
-        return "\n\n".join(parts) + "\n"
+        return report.document(self, record, turns)
 
 
 # How scorecards compare: one with an earlier one of the same idea, several ideas with each other
@@ -186,75 +233,3 @@ def _cell(scores: dict[str, float], name: str) -> Cell:
 
 def _moved(then: dict[str, float], now: dict[str, float], name: str) -> str:
     return moved(then[name], now[name]) if name in then and name in now else "–"
-
-
-# The scorecard as a document: what models and people wrote stays in its place
-
-
-def _head(card: Scorecard, record: Record) -> Iterator[str]:
-    yield f"# Evaluation: {in_line(shorten(record.topic, MAX_TITLE, placeholder=' …'))}"
-    on = iso(record.finished_at or record.created_at)[:10]
-    models = ", ".join(dict.fromkeys(name.rpartition("#")[2] for name in card.models.values()))
-    yield f"{on} · {record.id} · {in_line(models)}"
-    yield f"**{in_line(card.headline())}**"
-    yield in_line(card.summary)
-
-
-def _scores(card: Scorecard) -> Iterator[str]:
-    yield "## Scores"
-    yield table_of(card.table())
-    yield _list(f"**{in_line(one.category)}**: {in_line(reason)}" for one in card.categories for reason in one.reasons)
-
-
-def _topic(judged: TopicVerdict, topic: Topic, turns: Sequence[Turn], idea: str) -> Iterator[str]:
-    yield f"## {judged.number}. {in_line(judged.name)}: {judged.result()}"
-    yield contained(judged.reasoning, MAX_HEADING)
-    yield from _section("Key points", _list(map(in_line, judged.key_points)), level=3)
-    sides = (
-        ("advocate", topic.advocate, judged.strongest_advocate),
-        ("challenger", topic.challenger, judged.strongest_challenger),
-    )
-    for seat, position, strongest in sides:
-        yield f"### {TITLES[seat]}: {in_line(position)}"
-        own = [turn for turn in turns if (turn.seat, turn.kind, turn.round) == (seat, "argument", judged.number)]
-        given = [line for turn in own for line in _arguments(turn, idea)]
-        yield "\n".join(given) or "No argument that could be read."
-        if strongest:
-            yield f"Strongest, says the arbiter: {in_line(strongest)}"
-
-
-def _arguments(turn: Turn, idea: str) -> Iterator[str]:
-    found = {quote.text: FOUND[quote.verdict] for quote in quoted(turn, idea)}
-    for number, argument in enumerate(arguments(turn), 1):
-        yield f"{number}. **{in_line(argument.claim)}** {in_line(argument.reasoning)}{_evidence(argument, found)}"
-
-
-def _evidence(argument: Argument, found: dict[str, str]) -> str:
-    if not argument.evidence:
-        return ""
-    return f" “{in_line(argument.evidence)}” ({found[argument.evidence]})"
-
-
-def _transcript(settings: EvaluationSettings, turns: Sequence[Turn]) -> Iterator[str]:
-    yield "## Transcript"
-    for turn in sorted(turns, key=_place):
-        topic = f" · {in_line(settings.topics[turn.round - 1].name)}" if turn.round else ""
-        marks = f" ({', '.join(turn.marks)})" if turn.marks else ""
-        yield f"### {TITLES.get(turn.seat, turn.seat.capitalize())} · {turn.kind}{topic}{marks}"
-        yield contained(turn.content, MAX_HEADING)
-
-
-def _place(turn: Turn) -> float:
-    """What came before the topics, then topic by topic, then what a person or the clock has said."""
-    return turn.round or (0 if turn.seat in TITLES else inf)
-
-
-def _section(title: str, body: str, level: int = 2) -> Iterator[str]:
-    """Nothing when there is nothing to say."""
-    if body:
-        yield f"{'#' * level} {title}"
-        yield body
-
-
-def _list(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

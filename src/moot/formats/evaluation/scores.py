@@ -4,9 +4,9 @@ A topic moves its category towards the winner's side, up for the advocate and do
 
     MOST × certainty × share,   share = min(1, margin / FULL_MARGIN)
 
-where `certainty` stands for the arbiter's confidence and `margin` is how far apart its two scores are. A draw moves
-nothing, nor does a verdict that could not be read. Topics on one category add up before the scale bounds them, so
-their order does not matter.
+where `certainty` stands for how sure one can be of the verdict and `margin` is how far apart the arbiter's two scores
+are. A draw moves nothing, nor does a verdict that could not be read or that is held back. Topics on one category add
+up before the scale bounds them, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ class ScoreVerdict:
 
     score_advocate: float
     score_challenger: float
-    confidence: Level
+    certainty: Level
+    """Computed by code; the arbiter's own word for it in version 1."""
     fallback: bool = False
     """It could not be read: these scores are a placeholder."""
+    held_back: bool = False
+    """Code knows of the leading side's case what forbids it to win."""
 
     @property
     def margin(self) -> float:
@@ -47,16 +50,20 @@ class ScoreVerdict:
         return round(abs(self.score_advocate - self.score_challenger), 6)
 
     @property
-    def winner(self) -> Winner:
+    def leader(self) -> Winner:
         if self.fallback or self.margin < CLEAR_MARGIN:
             return "draw"
         return "advocate" if self.score_advocate > self.score_challenger else "challenger"
+
+    @property
+    def winner(self) -> Winner:
+        return "draw" if self.held_back else self.leader
 
 
 def change(verdict: ScoreVerdict) -> float:
     """The points by which a verdict moves a score that has room for them."""
     share = min(1.0, verdict.margin / FULL_MARGIN)
-    return DIRECTION[verdict.winner] * MAX_CHANGE * CERTAINTY[verdict.confidence] * share
+    return DIRECTION[verdict.winner] * MAX_CHANGE * CERTAINTY[verdict.certainty] * share
 
 
 def adjust(verdicts: Iterable[ScoreVerdict], score: float) -> float:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from moot.core.debate import Seat, Settings
+from moot.text.language import Language, language_of, languages
 
 Level: TypeAlias = Literal["low", "medium", "high"]
 
@@ -101,15 +102,35 @@ Challenges: TypeAlias = Annotated[
 ]
 Topics: TypeAlias = Annotated[list[Topic], Field(min_length=1, max_length=50)]
 
-_ARGUED = (
-    ("Problem validity", "problem", "The problem is real and significant.", "The problem is overstated or niche."),
-    ("Solution fit", "solution", "The solution effectively addresses the problem.", "The solution has critical flaws."),
-    ("Market opportunity", "market", "The market is large and accessible.", "The market is limited or saturated."),
-)
-DEFAULT_TOPICS = tuple(
-    Topic(name=name, category=category, advocate=advocate, challenger=challenger)
-    for name, category, advocate, challenger in _ARGUED
-)
+
+def default_topics(say: Language) -> list[Topic]:
+    argued = (
+        (
+            "problem",
+            say("Problem validity"),
+            say("The problem is real and significant."),
+            say("The problem is overstated or niche."),
+        ),
+        (
+            "solution",
+            say("Solution fit"),
+            say("The solution effectively addresses the problem."),
+            say("The solution has critical flaws."),
+        ),
+        (
+            "market",
+            say("Market opportunity"),
+            say("The market is large and accessible."),
+            say("The market is limited or saturated."),
+        ),
+    )
+    return [
+        Topic(name=name, category=category, advocate=advocate, challenger=challenger)
+        for category, name, advocate, challenger in argued
+    ]
+
+
+DEFAULT_TOPICS = tuple(default_topics(languages()["en"]))
 
 
 class EvaluationSettings(Settings):
@@ -140,11 +161,20 @@ class EvaluationSettings(Settings):
         """All that may be quoted as the idea's own words."""
         return f"{topic}\n\n{self.idea}"
 
+    def own_words(self, topic: str) -> str:
+        return self.quotable(topic)
+
     def weight(self, category: str) -> float:
         return self.weights.get(category, 1.0)
 
     def cap(self, seat: str) -> int:
         return self.max_tokens.get(seat, next(known.max_tokens for known in SEATS if known.name == seat))
+
+    @model_validator(mode="after")
+    def _usual_topics_speak_the_idea_s_language(self) -> Self:
+        if "topics" not in self.model_fields_set:
+            self.topics = default_topics(language_of(self.idea, self.language))
+        return self
 
     @model_validator(mode="after")
     def _topics_are_distinct(self) -> Self:

@@ -1,0 +1,39 @@
+"""What the sides concede on a topic: their own arguments that they give up, and those of the other side they grant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from moot.core.debate import Turn
+from moot.formats.evaluation.answers import arguments, reply
+from moot.formats.evaluation.settings import SIDES
+
+
+class Concessions(NamedTuple):
+    """Side → the numbers of its arguments that it gave up, and of those that the other side granted."""
+
+    given_up: Mapping[str, frozenset[int]]
+    granted: Mapping[str, frozenset[int]]
+    gave_in: str = ""
+    """The side that gave up all of its arguments."""
+
+
+def concessions(turns: Iterable[Turn]) -> Concessions:
+    """Of all turns on one topic; a number that no argument has means nothing."""
+    made = dict.fromkeys(SIDES, 0)
+    given_up: dict[str, set[int]] = {side: set() for side in SIDES}
+    granted: dict[str, set[int]] = {side: set() for side in SIDES}
+    for turn in turns:
+        if turn.kind == "argument":
+            made[turn.seat] = len(arguments(turn))
+        elif said := reply(turn):
+            given_up[turn.seat] |= {*said.gives_up}
+            granted[other(turn.seat)] |= {*said.grants}
+    gone = {side: frozenset(given_up[side] & {*range(1, made[side] + 1)}) for side in SIDES}
+    won = {side: frozenset(granted[side] & {*range(1, made[side] + 1)} - gone[side]) for side in SIDES}
+    return Concessions(gone, won, next((side for side in SIDES if made[side] and len(gone[side]) == made[side]), ""))
+
+
+def other(side: str) -> str:
+    return SIDES[1 - SIDES.index(side)]
