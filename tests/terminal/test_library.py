@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from model_server import ModelServer
-from moot.retrieval.library import Excerpt, Library
+from moot.retrieval.library import Library
+from moot.retrieval.search import Excerpt
 from moot.retrieval.templates import BUILT_IN
 from ollama_server import OllamaServer
 from pdf_file import pdf
@@ -190,8 +191,8 @@ async def test_many_sources_do_not_lead_to_more_passages_than_wanted(tmp_path: P
     library = Library(tmp_path / "own", tmp_path / "cache")
     texts = {f"S{number}": FILLER for number in range(1, 9)} | {"S9": CALM, "S10": FAST}
     assert await library.excerpts(texts, "reads per second, simple to maintain at night", 2) == (
-        Excerpt("S9", CALM),
-        Excerpt("S10", FAST),
+        Excerpt("S9", CALM, "S9:0"),
+        Excerpt("S10", FAST, "S10:0"),
     )
     assert len(await library.excerpts(texts, "latency", 4)) == 4
 

@@ -6,7 +6,7 @@ A search that fails is told and marked, and the debate goes on without it, unles
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from moot.core.debate import JsonObject, Step
@@ -15,6 +15,7 @@ from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput, MootError
 from moot.retrieval.library import Library, names
+from moot.retrieval.search import Excerpt
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,7 @@ class LibraryPlayer:
         self._kinds: Mapping[str, Callable[..., Awaitable[PlayerReply]]] = {
             "templates": self._templates,
             "passages": self._passages,
+            "evidence": self._evidence,
         }
 
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
@@ -69,3 +71,32 @@ class LibraryPlayer:
             found[seat] = [{"tag": excerpt.tag, "text": excerpt.text} for excerpt in excerpts]
             number += len(excerpts)
         return PlayerReply(f"{number} passages found for {len(queries)} debaters.", {"passages": found})
+
+    async def _evidence(
+        self,
+        texts: Mapping[str, str],
+        queries: Mapping[str, Sequence[str]],
+        characters: int,
+        had: Mapping[str, Collection[str]] | None = None,
+    ) -> PlayerReply:
+        """For each seat what its own queries find, and never again what it has had, by the ids of earlier turns."""
+        found = await self._library.evidence(texts, queries, had or {}, characters)
+        embedder = await self._library.embedder()
+        data: JsonObject = {
+            "evidence": {seat: [_handed_out(each) for each in given] for seat, given in found.passages.items()},
+            "total": found.total,
+            "embedder": embedder.name,
+        }
+        number = sum(map(len, found.passages.values()))
+        return PlayerReply(f"{number} passages for {len(queries)} debaters, of {found.total} in the sources.", data)
+
+
+def _handed_out(excerpt: Excerpt) -> JsonObject:
+    return {
+        "id": excerpt.id,
+        "tag": excerpt.tag,
+        "cited": excerpt.cited,
+        "page": excerpt.page,
+        "headings": list(excerpt.headings),
+        "text": excerpt.text,
+    }

@@ -1,1 +1,1 @@
-"""Finding text by meaning: embedders, stores of vectors, passages of a long text and the reasoning templates."""
+"""Reading documents, and finding text by words and meaning: sources, passages, embedders, reasoning templates."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from moot.errors import StoreError
 from moot.retrieval import templates
 from moot.retrieval.builtin import BuiltinStore
 from moot.retrieval.embed import Embedder, WordLlamaEmbedder
-from moot.retrieval.passages import Passage, cut, relevant
 from moot.retrieval.retriever import Retriever, VectorStore
+from moot.retrieval.search import Excerpt, Search, indexed
 from moot.retrieval.shared_words import shared_words
 from moot.retrieval.templates import Template
 
+MAX_SEARCHES = 4
+"""Sources of so many debates are kept ready, the latest."""
 StoreName = Literal["builtin", "chroma"]
 
 
@@ -28,12 +33,11 @@ class Found:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A passage of a source, by the source's tag."""
+class Evidence(NamedTuple):
+    """What each seat is handed, and how many passages the sources have."""
 
-    tag: str
-    text: str
+    passages: Mapping[str, tuple[Excerpt, ...]]
+    total: int
 
 
 class Library:
@@ -51,6 +55,7 @@ class Library:
         self._connect = connect
         self._embedder: Embedder | None = None
         self._retriever: Retriever | None = None
+        self._searches: dict[str, Search] = {}
 
     async def embedder(self) -> Embedder:
         if self._embedder is None:
@@ -79,20 +84,30 @@ class Library:
         return tuple(each for each in ranked if suits and each.score >= embedder.floor / 2)
 
     async def excerpts(self, texts: Mapping[str, str], query: str, top_k: int) -> tuple[Excerpt, ...]:
-        """The passages of these texts, by tag, that matter most to a question, in the order they stand in.
+        """The passages of these texts, by tag, that matter most to a question, in the order they stand in."""
+        search = await self._search(texts)
+        return await search.best([query], characters=sum(map(len, texts.values())), at_most=top_k)
 
-        Every text has its share, unless there are more texts than passages wanted.
-        """
-        embedder = await self.embedder()
-        found: dict[Passage, str] = {}
-        begin = 0
-        for tag, text in texts.items():
-            share = max(1, top_k // len(texts))
-            for passage in await relevant(embedder, cut(text), query, share):
-                found[replace(passage, start=begin + passage.start)] = tag
-            begin += len(text)
-        best = await relevant(embedder, tuple(found), query, top_k)
-        return tuple(Excerpt(found[passage], passage.text) for passage in best)
+    async def evidence(
+        self,
+        texts: Mapping[str, str],
+        queries: Mapping[str, Sequence[str]],
+        had: Mapping[str, Collection[str]],
+        characters: int,
+    ) -> Evidence:
+        """For each seat the passages that its queries find, at most so many characters, and none that it has had."""
+        search = await self._search(texts)
+        found = {seat: await search.best(asked, characters, had.get(seat, ())) for seat, asked in queries.items()}
+        return Evidence(found, len(search.index.excerpts))
+
+    async def _search(self, texts: Mapping[str, str]) -> Search:
+        """Kept for the next round of the same debate."""
+        key = await asyncio.to_thread(_fingerprint, texts)
+        search = self._searches.pop(key, None) or await indexed(await self.embedder(), texts)
+        self._searches[key] = search
+        while len(self._searches) > MAX_SEARCHES:
+            del self._searches[next(iter(self._searches))]
+        return search
 
     def add(self, file: Path) -> Template:
         return templates.add(self._own_templates, file)
@@ -106,6 +121,10 @@ class Library:
             folder = self._cache / embedder.name.replace(":", "-").replace("/", "-")
             self._retriever = Retriever(embedder, _vector_store(self._store, folder))
         return self._retriever
+
+
+def _fingerprint(texts: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(list(texts.items())).encode()).hexdigest()
 
 
 def _vector_store(name: StoreName, folder: Path) -> VectorStore:
