@@ -60,15 +60,22 @@ def _facts(debate: Debate[Any], round: int) -> Facts:
     return Facts(
         {seat: _repetition(text, before[seat]) for seat, text in now.items() if seat in before},
         {seat: said.novelty(text, round) for seat, text in now.items()} if round > 1 else {},
-        {seat: found for seat, text in now.items() if (found := quotes(text, sources))},
+        {seat: found for seat, text in now.items() if not _has_no_marks(text) and (found := quotes(text, sources))},
         tuple(dict.fromkeys(late)),
     )
 
 
 def quotes_of(debate: Debate[Any], turn: Turn) -> tuple[Checked, ...]:
     """What a turn quotes, checked; without a tag too, unless somebody said so before."""
+    if not debate.settings.sources or _has_no_marks(turn.content):
+        return ()
     said = (debate.topic, *(each.content for each in debate.transcript[: turn.position] if each.content))
     return quotes(turn.content, tuple(debate.settings.sources), said if debate.settings.rules > 1 else None)
+
+
+def _has_no_marks(text: str) -> bool:
+    """Whether it is nothing but words, so that it quotes nobody; to compare all sources with a cache's takes longer."""
+    return all(word.isalnum() for word in text.split())
 
 
 @lru_cache(maxsize=256)
