@@ -207,7 +207,7 @@ def _findings(debate: Debate[PanelSettings], round: int) -> list[str]:
     ]
     if found.novelty:
         new = ", ".join(f"{by_seat[seat]} {share:.0%}" for seat, share in found.novelty.items())
-        lines.append(say("share of what was said that is in new words: {shares}", shares=new))
+        lines.append(say("Share of what was said in new words: {shares}", shares=new))
     lines += [say("{name} was late and missed the round", name=by_seat[seat]) for seat in found.late]
     return [*lines, *told(debate)]
 
