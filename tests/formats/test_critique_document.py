@@ -274,6 +274,8 @@ async def test_retrieval_rounds_and_final_answer_are_timed() -> None:
         "total_ms": 2 * round_ms + answer_ms,
         "rounds_ms": [round_ms, round_ms],
         "kinds_ms": {"templates": 0, "answer": answer_ms},
+        "rag_ms": 0,
+        "synthesis_ms": answer_ms,
     }
 
 

@@ -14,6 +14,8 @@ from moot.core.changes import current
 from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage, span_seconds
 
 VERSION = 1
+SEARCHED, CONCLUDED = ("templates", "passages"), ("synthesis", "answer", "verdict")
+"""The kinds of turns in which something is searched, and of those outside the rounds that conclude."""
 
 
 class TemplateUsed(TypedDict):
@@ -25,6 +27,9 @@ class TemplateUsed(TypedDict):
 class RoundTrace(TypedDict):
     round: int
     positions: list[int]
+    texts: dict[str, str]
+    """What each seat said."""
+    seats_ms: dict[str, int]
     duration_ms: int
 
 
@@ -49,6 +54,10 @@ class Timing(TypedDict):
     total_ms: int
     rounds_ms: list[int]
     kinds_ms: dict[str, int]
+    rag_ms: int
+    """Searching templates and sources, in all rounds."""
+    synthesis_ms: int
+    """Writing what the debate comes to: the synthesis or answer, or the verdict after the last round."""
 
 
 class OriginTrace(TypedDict):
@@ -170,7 +179,14 @@ def turn_as_json(turn: Turn) -> TurnTrace:
 
 def _round(number: int, turns: Sequence[Turn]) -> RoundTrace:
     own = [turn for turn in turns if turn.round == number]
-    return {"round": number, "positions": [turn.position for turn in own], "duration_ms": _span_ms(own)}
+    seats = {seat: [turn for turn in own if turn.seat == seat] for seat in dict.fromkeys(turn.seat for turn in own)}
+    return {
+        "round": number,
+        "positions": [turn.position for turn in own],
+        "texts": {seat: "\n\n".join(turn.content for turn in said) for seat, said in seats.items()},
+        "seats_ms": {seat: sum(turn.duration_ms for turn in said) for seat, said in seats.items()},
+        "duration_ms": _span_ms(own),
+    }
 
 
 def _timing(turns: Sequence[Turn]) -> Timing:
@@ -185,7 +201,13 @@ def _timing(turns: Sequence[Turn]) -> Timing:
         "total_ms": _span_ms(turns),
         "rounds_ms": [_span_ms(by_round[number]) for number in sorted(by_round)],
         "kinds_ms": {kind: _span_ms(own) for kind, own in by_kind.items()},
+        "rag_ms": sum(turn.duration_ms for turn in turns if turn.kind in SEARCHED),
+        "synthesis_ms": sum(turn.duration_ms for turn in turns if _concludes(turn)),
     }
+
+
+def _concludes(turn: Turn) -> bool:
+    return turn.round is None and turn.kind in CONCLUDED and turn.seat != "human"
 
 
 def _usage(turns: Sequence[Turn]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, Field, StringConstraints, WithJsonSchema, computed_field, create_model
 
 from moot.core.charts import ChartData, scores_by_round
-from moot.core.debate import Answer, Outcome, Seat, Settings, Turn
+from moot.core.debate import Answer, Seat, Settings, Turn
 from moot.core.fields import Text, at_most
 from moot.core.format import Format
 from moot.core.points import Point, speech_key
@@ -23,6 +23,7 @@ from moot.core.script import Debate, Script
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.figures import provenance
 from moot.trust.neutral_names import neutral_names
+from moot.trust.quality import Rated
 
 Stance = Literal["pro", "con"]
 Winner = Literal["a", "b", "undecided"]
@@ -85,7 +86,7 @@ class Ballot(Scores):
     lead: Annotated[Text, at_most(500)] = ""
 
 
-class Verdict(Outcome):
+class Verdict(Rated):
     """How the duel ended, with everything that weakens it."""
 
     winner: Winner
@@ -108,6 +109,10 @@ class Verdict(Outcome):
             return say("Debater {winner} ({stance}) wins: Debater {loser} conceded", **names, loser=loser)
         first, second = sorted(scores.values(), reverse=True)
         return say("Debater {winner} ({stance}) wins, {first:g} : {second:g}", **names, first=first, second=second)
+
+    def rated(self) -> float | None:
+        """How good the debate was: what the judge gave to both sides, on average."""
+        return None if self.fallback else round((self.score_a + self.score_b) / 2, 2)
 
     def table(self) -> tuple[tuple[str, ...], ...]:
         return (

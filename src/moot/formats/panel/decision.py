@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from moot.core.debate import Issue, Outcome, Record, Turn
+from moot.core.debate import Issue, Record, Turn
 from moot.core.script import Debate
 from moot.formats.panel import record as records
 from moot.formats.panel.answers import Considered, Framing, Synthesis, View
@@ -23,6 +23,7 @@ from moot.formats.panel.record import first_sentence
 from moot.trust.caveats import about_models, only_model
 from moot.trust.figures import provenance
 from moot.trust.links import linked
+from moot.trust.quality import Rated
 
 REASONS = {
     "agreed": "every debater declared the same recommendation",
@@ -80,7 +81,7 @@ class RoundFacts(BaseModel):
     late: list[str]
 
 
-class Decision(Outcome):
+class Decision(Rated):
     """The record of a decision; `summary` is the recommendation."""
 
     shows_document: ClassVar[bool] = True
@@ -115,6 +116,9 @@ class Decision(Outcome):
                 return say("{decision} ({level} confidence, approved)", **what)
             case False:
                 return say("{decision} ({level} confidence, rejected)", **what)
+
+    def rated(self) -> float | None:
+        return None if self.fallback else {"High": 9.0, "Medium": 6.0, "Low": 3.0}[self.confidence]
 
     def table(self) -> tuple[tuple[str, ...], ...]:
         say = self.say
