@@ -182,9 +182,7 @@ FUNCTIONS: Mapping[str, Work] = {
     "critique: tracked": _critique,
     "evaluation: level": _level,
     "figures.figures": lambda text: list(figures.figures(text, language_of(text))),
-    "figures.provenance": lambda text: figures.provenance(
-        debate_of(text), text, {"debater_1": "A"}, [quotes.Source(name="a", text=f"a{text}")]
-    ),
+    "figures.provenance": lambda text: figures.provenance(debate_of(text), text, {"debater_1": "A"}, {"S1": text}),
     "links.opposed": lambda text: opposed(text, SOURCE),
     "links.linked": lambda text: linked("most people would rather wait", [turn_of(text)]),
     "links.linked, a claim and its turns": lambda text: linked(text[: len(text) // 2], [turn_of(text)]),

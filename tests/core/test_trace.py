@@ -117,8 +117,20 @@ def test_a_small_debate_whole() -> None:
         "settings": {"max_rounds": 2},
         "templates_used": [],
         "rounds": [
-            {"round": 1, "positions": [0, 1], "duration_ms": 3000},
-            {"round": 2, "positions": [2], "duration_ms": 1500},
+            {
+                "round": 1,
+                "positions": [0, 1],
+                "texts": {"debater_a": "Yes.", "debater_b": "No."},
+                "seats_ms": {"debater_a": 2000, "debater_b": 2000},
+                "duration_ms": 3000,
+            },
+            {
+                "round": 2,
+                "positions": [2],
+                "texts": {"debater_a": "Yes!"},
+                "seats_ms": {"debater_a": 1500},
+                "duration_ms": 1500,
+            },
         ],
         "turns": [
             {
@@ -198,7 +210,13 @@ def test_a_small_debate_whole() -> None:
         "stop_reason": "max_rounds",
         "error": None,
         "models": {"debater_a": "x:one", "judge": "x:two"},
-        "timing": {"total_ms": 7500, "rounds_ms": [3000, 1500], "kinds_ms": {"limit": 0, "verdict": 3000}},
+        "timing": {
+            "total_ms": 7500,
+            "rounds_ms": [3000, 1500],
+            "kinds_ms": {"limit": 0, "verdict": 3000},
+            "rag_ms": 0,
+            "synthesis_ms": 3000,
+        },
         "usage": {**usage(4), "by_seat": {"debater_a": usage(2), "debater_b": usage(1), "judge": usage(1)}},
         "quality_score": None,
         "user_rating": None,
@@ -233,7 +251,7 @@ def test_a_debate_stopped_early_only_if_it_finished_with_rounds_left_that_no_lim
 def test_a_debate_that_has_not_begun_has_a_trace_too() -> None:
     whole = trace(replace(RECORD, status=Status.CREATED, stop_reason=None, outcome=None), ())
     assert (whole["rounds"], whole["turns"], whole["final_answer"], whole["total_rounds"]) == ([], [], None, 0)
-    assert whole["timing"] == {"total_ms": 0, "rounds_ms": [], "kinds_ms": {}}
+    assert whole["timing"] == {"total_ms": 0, "rounds_ms": [], "kinds_ms": {}, "rag_ms": 0, "synthesis_ms": 0}
     assert whole["usage"] == {**asdict(Usage()), "by_seat": {}}
 
 

@@ -137,7 +137,7 @@ def test_stats_are_whole_rows_by_format_and_models_the_most_frequent_first(
     assert [re.split(r" {2,}", re.sub(r"\d+\.\d$", "S", line)) for line in lines] == [
         header,
         ["critique", f"{mocked}, wordllama:l2_256", "2", "3.5 (2)", "4.2", "1.5", "1", tokens, "S"],
-        ["duel", wise, "1", "3.0 (1)", "–", "1.0", "0", str(written[2]), "S"],
+        ["duel", wise, "1", "3.0 (1)", "6.0", "1.0", "0", str(written[2]), "S"],
     ]
     rows = [json.loads(line) for line in run("traces", "stats", "--json").out.splitlines()]
     seconds = [(traces[0]["timing"]["total_ms"] + traces[1]["timing"]["total_ms"]) / 2000]

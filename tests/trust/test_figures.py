@@ -8,7 +8,6 @@ from moot.core.debate import Settings, Turn
 from moot.core.script import Debate
 from moot.text.language import languages
 from moot.trust.figures import figures, provenance, section
-from moot.trust.quotes import Source
 
 ENGLISH, GERMAN = languages()["en"], languages()["de"]
 
@@ -40,7 +39,7 @@ def test_every_figure_is_traced_to_a_source_the_question_or_its_first_speaker() 
         Turn(position=3, seat="judge", kind="verdict", round=None, content="7,400 and 99, says the judge."),
     ]
     debate = Debate("DEB-1", "Should 250 people move?", Settings(), {}, turns)
-    sources = [Source(name="n", text="Peak: 1,850 a second, of 4.6 million.")]
+    sources = {"S1": "Peak: 1,850 a second, of 4.6 million."}
     said = "1850, 7,400, 120,000 and 55 for 250 people, 3 of 4,600,000, with 33 and 99%."
     assert provenance(debate, said, {"a": "Speed", "b": "Cost"}, sources) == [
         "1850: S1",

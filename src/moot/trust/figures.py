@@ -9,13 +9,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from math import isclose
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.text.language import Language, language_of
 from moot.text.markdown import in_line
-from moot.trust.quotes import GROUPED, Source, tags
+from moot.trust.quotes import GROUPED
 
 MAX_SHOWN, MAX_OPERANDS = 40, 32
 ROUNDED = 0.005
@@ -52,9 +53,10 @@ def figures(text: str, language: Language) -> Iterator[Figure]:
 
 
 def provenance(
-    debate: Debate[Any], text: str, speakers: Mapping[str, str], sources: Sequence[Source] = ()
+    debate: Debate[Any], text: str, speakers: Mapping[str, str], sources: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
-    """A line for each figure of an outcome's text; `speakers` maps the seats that may have said it first to names."""
+    """A line for each figure of an outcome's text; `speakers` maps the seats that may have said it first to names,
+    `sources` the names of what was given to its text."""
     given = _given(debate, sources)
     said = _first_said(debate, {*speakers, "human"})
     names = {**speakers, "human": debate.language("a person")}
@@ -76,13 +78,13 @@ def _tells(figure: Figure) -> bool:
     return figure.value >= 10 or figure.value % 1 != 0 or not figure.text[-1].isdigit()
 
 
-def _given(debate: Debate[Any], sources: Sequence[Source]) -> dict[float, str]:
+def _given(debate: Debate[Any], sources: Mapping[str, str]) -> dict[float, str]:
     """What stands in a source or in the question."""
     asked = dict.fromkeys(
         (figure.value for figure in figures(debate.topic, debate.language)), debate.language("the question")
     )
-    for tag, source in reversed(tags(sources).items()):
-        asked |= {figure.value: tag for figure in figures(source.text, language_of(source.text))}
+    for name, source in reversed([*sources.items()]):
+        asked |= {figure.value: name for figure in figures(source, language_of(source))}
     return asked
 
 

@@ -23,6 +23,7 @@ from moot.formats.evaluation.settings import SIDES, CategoryRating, Level
 from moot.formats.evaluation.settings import TITLES as ALL_TITLES
 from moot.text.language import Language
 from moot.trust.caveats import about_models, about_turns
+from moot.trust.figures import provenance
 
 TITLES = {side: ALL_TITLES[side] for side in SIDES}
 
@@ -49,8 +50,15 @@ def scorecard(
         debated=s.debate,
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, topics, not_judged)),
+        figures=[] if first else _figures(debate, topics),
         language=say.code,
     )
+
+
+def _figures(debate: Evaluating, topics: Sequence[TopicVerdict]) -> list[str]:
+    """Where those of the arbiter's words come from."""
+    said = "\n".join(text for topic in topics for text in (topic.reasoning, *topic.key_points))
+    return provenance(debate, said, TITLES, {debate.language("the idea"): debate.settings.quotable(debate.topic)})
 
 
 # One topic

@@ -14,6 +14,7 @@ from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.settings import TITLES, EvaluationSettings, Topic
 from moot.text.language import Language
 from moot.text.markdown import MAX_TITLE, contained, in_line, table_of
+from moot.trust.figures import section
 
 if TYPE_CHECKING:
     from moot.formats.evaluation.scorecard import Scorecard, TopicVerdict
@@ -31,6 +32,7 @@ def document(card: Scorecard, record: Record, turns: Sequence[Turn]) -> str:
         *_section(say("What to test next"), _list(_tests(card.topics_to_test()))),
         *(part for topic in topics for part in topic),
         *_section(say("Not judged"), _list(map(in_line, card.not_judged))),
+        *filter(None, [section(card.figures, say)]),
         *_section(say("What to keep in mind"), _list(map(in_line, card.caveats))),
         *_transcript(settings, turns, say),
     ]

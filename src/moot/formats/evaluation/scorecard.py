@@ -9,12 +9,13 @@ from typing import Literal
 from pydantic import BaseModel, Field, ValidationError, computed_field
 
 from moot.core.charts import moved, signed
-from moot.core.debate import Bar, Cell, Outcome, Record, Rows, Status, Turn
+from moot.core.debate import Bar, Cell, Record, Rows, Status, Turn
 from moot.formats.evaluation import report
 from moot.formats.evaluation.evidence import Quote
 from moot.formats.evaluation.scores import ScoreVerdict, Winner
 from moot.formats.evaluation.settings import OVERALL, SIDES, TITLES, Level
 from moot.text.language import Language
+from moot.trust.quality import Rated
 
 HeldBack = Literal["", "misquotes", "gave_in"]
 
@@ -132,7 +133,7 @@ class CategoryScore(BaseModel):
         return round(self.after - self.before, 2)
 
 
-class Scorecard(Outcome):
+class Scorecard(Rated):
     """How the idea scored before and after the debate, with everything that weakens it."""
 
     categories: list[CategoryScore]
@@ -155,6 +156,9 @@ class Scorecard(Outcome):
             return say("{after:.1f} overall; {scores}", after=after, scores=scores)
         moves = ", ".join(f"{one.category} {moved(one.before, one.after)}" for one in self.categories)
         return say("{before:.1f} → {after:.1f} overall; {moves}", before=self.overall_before, after=after, moves=moves)
+
+    def rated(self) -> float | None:
+        return self.overall_after
 
     def rows(self) -> list[tuple[str, float, float]]:
         """Each category and all of them together, before and after."""

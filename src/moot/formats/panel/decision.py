@@ -24,6 +24,7 @@ from moot.trust.caveats import about_models, only_model
 from moot.trust.figures import provenance
 from moot.trust.links import linked
 from moot.trust.quality import Rated
+from moot.trust.quotes import tags
 
 REASONS = {
     "agreed": "every debater declared the same recommendation",
@@ -187,7 +188,7 @@ def _figures(debate: Debate[Any], answer: Synthesis, perspectives: Sequence[Fina
     arguments = [argument.text for view in perspectives for argument in view.key_arguments]
     debaters = {seat: name for seat, name in names(debate).items() if seat in SEATS}
     said = "\n".join([answer.recommendation, answer.lead, *arguments])
-    return provenance(debate, said, debaters, debate.settings.sources)
+    return provenance(debate, said, debaters, {tag: each.text for tag, each in tags(debate.settings.sources).items()})
 
 
 def _nothing(debate: Debate[Any]) -> str:
