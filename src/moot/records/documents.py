@@ -31,7 +31,7 @@ class Place:
         record, text = reading.record, document(reading)
         if self.report:
             return reports.write(self.path, text, record.id, self.within)
-        return files.write(self.path, record.topic, text, record.id)
+        return files.write(self.path, reading.title, text, record.id)
 
     def find(self, debate_id: str) -> Path | None:
         from moot.records import files, reports
