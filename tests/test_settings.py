@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,12 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n
         (LAUGHS, "moot.yaml: line 2: write out what *a0 stands for"),
         ("formats: &a {duel: *a}\n", "moot.yaml: line 1: write out what *a stands for"),
         ("formats: " + "[" * 50_000, "moot.yaml: line 1: nested too deeply to be read"),
+        ('port: 1\nx: !!int ""', "moot.yaml: line 2: this cannot be read as int"),
+        ("x: !!bool x", "moot.yaml: line 1: this cannot be read as bool"),
+        ("x: [!!timestamp x]", "moot.yaml: line 1: this cannot be read as timestamp"),
+        ("x: !!timestamp 2020-13-45", "moot.yaml: line 1: this cannot be read as timestamp"),
+        ("x: !!float ''", "moot.yaml: line 1: this cannot be read as float"),
+        ("x: !!int 0x", "moot.yaml: line 1: this cannot be read as int"),
         ("model: x\n" * 10_000, "moot.yaml is over 64 kB"),
         ("port: " + "9" * 5_000, "moot.yaml: line 1: a number with too many digits"),
     ],
@@ -79,6 +86,35 @@ def test_a_broken_variable_is_said(monkeypatch: pytest.MonkeyPatch, variable: st
     monkeypatch.setenv(variable, "soon")
     with pytest.raises(InvalidInput, match=rf"^settings \(MOOT_.*{field}"):
         load()
+
+
+def test_a_file_is_read_no_further_than_it_may_be_long() -> None:
+    with Path("moot.yaml").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InvalidInput, match=r"^moot.yaml is over 64 kB$"):
+        load()
+
+
+def test_a_link_out_of_the_folder_is_not_followed_and_nothing_of_its_target_shown(tmp_path: Path) -> None:
+    (tmp_path / "shadow").write_text("root:$6$secret:19000::\n")
+    (tmp_path / "folder").mkdir()
+    os.chdir(tmp_path / "folder")
+    Path("moot.yaml").symlink_to("../shadow")
+    with pytest.raises(
+        InvalidInput, match=r"moot.yaml is a link out of its folder; remove it, or name the file it"
+    ) as told:
+        load()
+    assert "secret" not in str(told.value)
+    Path("moot.yaml").unlink()
+    Path("moot.yaml").symlink_to("settings.yaml")
+    Path("settings.yaml").write_text("port: 17\n")
+    assert load().port == 17
+
+
+def test_the_user_s_own_file_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles.yaml").write_text("port: 17\n")
+    user_file().symlink_to(tmp_path / "dotfiles.yaml")
+    assert load().port == 17
 
 
 def test_an_empty_file_is_no_problem() -> None:

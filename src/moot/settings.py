@@ -45,6 +45,7 @@ from moot.core.notices import EVENTS, HookEvent
 from moot.errors import InvalidInput, faults
 from moot.text import strict_yaml
 from moot.text.allowed import AllowedFiles
+from moot.text.files import contained_in
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,24 @@ Webhooks: TypeAlias = Annotated[list[Webhook], AfterValidator(_each_once)]
 
 
 _EXAMPLE = "gh issue create --title {title} --body-file -"
+TITLE_OPTIONS = ("--title", "--subject", "--summary", "--name")
+"""Where a title may stand in a command: no program runs what follows one of these, but for those that make one line of
+all their words and hand it to a shell."""
+_JOINING = {
+    "ssh",
+    "autossh",
+    "rsh",
+    "mosh",
+    "watch",
+    "at",
+    "parallel",
+    "powershell",
+    "pwsh",
+    "cmd",
+    "wsl",
+    "tmux",
+    "screen",
+}
 
 
 class WorkflowSettings(BaseModel):
@@ -113,11 +132,15 @@ class WorkflowSettings(BaseModel):
             raise ValueError(f"has a quote that is not closed; write it as for a shell: {_EXAMPLE}") from None
         if parts is not None and ("".join(parts[:1]) == "" or "\0" in "".join(parts)):
             raise ValueError(f"names no program; write one with its arguments: {_EXAMPLE}")
-        for before, word in pairwise(["-c", *(parts or ())]):
-            placeholders = re.findall(r"\{title\}|\{debate\}", word)
-            if placeholders and (word != placeholders[0] or before == "-c"):  # a shell would run what a topic says
+        joining = _JOINING & {Path(word).name.lower().removesuffix(".exe") for word in parts or ()}
+        for before, word in pairwise(["", *(parts or ())]):
+            is_title = word == "{title}" and before in TITLE_OPTIONS and not joining
+            if (
+                not is_title and not (before and word == "{debate}") and ("{title}" in word or "{debate}" in word)
+            ):  # a shell would run what a topic says
                 raise ValueError(
-                    f"has {placeholders[0]} inside a word or after -c; write it as a word alone: {_EXAMPLE}"
+                    f"has {word!r} where it could be run; write {{title}} after {' or '.join(TITLE_OPTIONS)}, or let a "
+                    f"script read MOOT_TITLE and MOOT_DEBATE: {_EXAMPLE}"
                 )
         return command
 
@@ -287,8 +310,13 @@ def config_files() -> list[ConfigFile]:
 
 def read_config(path: Path, is_own: bool = False) -> ConfigFile:
     """Raises InvalidInput when it is no file of settings."""
+    if not is_own and not contained_in(path, path.parent):
+        raise InvalidInput(
+            f"{path} is a link out of its folder; remove it, or name the file it leads to in {NAMED_FILE}"
+        )
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE + 1)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     if len(content) > MAX_FILE:

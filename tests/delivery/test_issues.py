@@ -70,15 +70,23 @@ async def run(
         *(
             (
                 {"command": command},
-                f"command: Value error, has {found} inside a word or after -c; write it as a word alone: "
+                f"command: Value error, has {found!r} where it could be run; write {{title}} after --title or "
+                "--subject or --summary or --name, or let a script read MOOT_TITLE and MOOT_DEBATE: "
                 "gh issue create --title {title} --body-file -",
             )
             for command, found in [
-                ("sh -c 'echo {title}'", "{title}"),
-                ("sh -c {title}", "{title}"),
-                ("sh -c 'echo {debate} {title}'", "{debate}"),
-                ("gh issue create --title={title}", "{title}"),
-                ("{title} x", "{title}"),
+                ("sh -c 'echo {title}'", "echo {title}"),
+                ("sh -c 'echo {debate} {title}'", "echo {debate} {title}"),
+                ("gh issue create --title={title}", "--title={title}"),
+                ("{debate} x", "{debate}"),
+                *(
+                    (f"{runner} {{title}}", "{title}")
+                    for runner in (
+                        *("", "sh -c", "bash -lc", "bash -ec", "sh -xc", "sh -c --", "sh -s", "python3 -Ic", "perl -e"),
+                        *("node --eval", "env -S", "su --command", "ssh host", "timeout 5", "xargs", "sudo", "eval"),
+                        *("ssh host tracker --title", "/usr/bin/ssh host tracker --title", "watch tracker --title"),
+                    )
+                ),
             ]
         ),
         (
@@ -177,9 +185,9 @@ async def test_a_command_finds_title_and_debate_in_its_environment_too(tmp_path:
 )
 async def test_nothing_in_a_title_reaches_beyond_its_argument(tmp_path: Path, title: str, argument: str) -> None:
     out = tmp_path / "out.json"
-    delivery = await run(tmp_path, ECHO, str(out), "{title}", "end", issue=Issue(title, "Body."))
+    delivery = await run(tmp_path, ECHO, str(out), "--title", "{title}", "end", issue=Issue(title, "Body."))
     assert delivery.delivered
-    assert json.loads(out.read_text()) == [[argument, "end"], "Body."]
+    assert json.loads(out.read_text()) == [["--title", argument, "end"], "Body."]
     assert sorted(os.listdir(tmp_path)) == ["out.json", "script.py"]
 
 
@@ -367,5 +375,5 @@ async def test_a_reason_that_the_server_made_up_is_not_shown() -> None:
 @given(st.text(), st.text())
 @example("\ud800", "\ud800")
 def test_any_text_can_be_delivered(title: str, body: str) -> None:
-    command = WorkflowSettings(command="true {title}")
+    command = WorkflowSettings(command="true --title {title}")
     assert asyncio.run(deliver(Issue(title, body), "DEB-1", command, os.environ)) == Delivery(True, 1, "true took it")

@@ -201,6 +201,22 @@ async def test_a_collection_that_was_left_half_filled_is_made_anew(ollama: Embed
 
 
 @needs_chroma
+async def test_neither_a_folder_s_env_file_nor_variables_send_chroma_elsewhere(
+    ollama: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    elsewhere = {"CHROMA_API_IMPL": "chromadb.api.fastapi.FastAPI", "CHROMA_SERVER_HOST": "127.0.0.1"}
+    (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in elsewhere.items()))
+    for attempt in ("file", "variables"):
+        retriever = Retriever(ollama.embedder, ChromaStore(tmp_path / attempt))
+        await retriever.index(ANIMALS)
+        assert (await retriever.search("stars shine at night", 1))[0].id == "stars"
+        (tmp_path / ".env").unlink(missing_ok=True)
+        for name, value in elsewhere.items():
+            monkeypatch.setenv(name, value)
+
+
+@needs_chroma
 async def test_a_collection_that_another_process_replaced_is_made_anew(ollama: EmbeddingServer, tmp_path: Path) -> None:
     ours, theirs = (Retriever(ollama.embedder, ChromaStore(tmp_path)) for _ in range(2))
     await ours.index(ANIMALS)

@@ -79,6 +79,24 @@ def test_an_approved_decision_is_written_as_its_export_says(server: ModelServer)
     ]
 
 
+def test_no_decision_is_written_through_a_link_that_leads_out_of_the_folder(
+    server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, outside = tmp_path / "strangers", tmp_path / "outside"
+    outside.mkdir()
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "decisions").symlink_to(outside)
+    monkeypatch.chdir(folder)
+    debate_id = waiting(server)
+    approved = run("reply", debate_id, "--approve")
+    assert f"docs/decisions leads out of {folder} through a link, to {outside}; remove the link" in approved.err
+    assert list(outside.iterdir()) == []
+    (folder / "docs" / "decisions").unlink()
+    (folder / "docs" / "decisions").symlink_to("..")
+    run("debate", "--resume", debate_id)
+    assert decisions(".")[0] == "0001-which-cache-should-we-use.md"
+
+
 def test_a_rejected_decision_is_written_nowhere_unless_the_user_says_where(server: ModelServer) -> None:
     rejected = run("reply", waiting(server), "--reject", "Too dear.", "--output", "kept")
     assert rejected.code == 0

@@ -44,6 +44,22 @@ TOKENS = [
     "[gMASK]",
     "[|system|]",
     "[|endofturn|]",
+    "<|turn>",
+    "<turn|>",
+    "<|channel>",
+    "<channel|>",
+    "<seed:bos>",
+    "]~b]",
+    "]~!b[",
+    "[e~[",
+    "<reserved_token_1>",
+    "<_user>",
+    "<role>",
+    "</role>",
+    "<longcat_user>",
+    "<start_of_audio>",
+    "<end_of_utterance>",
+    "<im_start>",
 ]
 
 
@@ -51,11 +67,26 @@ TOKENS = [
 def test_a_token_is_read_as_text_and_looks_like_itself(token: str) -> None:
     shown = without_chat_tokens(f"before{token}after{token}{token}")
     assert token not in shown
-    assert shown.replace("‹", "<").replace("⁅", "[") == f"before{token}after{token}{token}"
+    assert shown.replace("‹", "<").replace("⁅", "[").replace("⁆", "]") == f"before{token}after{token}{token}"
 
 
 @pytest.mark.parametrize(
-    "text", ["a < b", "x <| y", "<turn by='a'>", "[S1]", "[a](b)", "<b>bold</b>", "[ ] todo", "a[0]", "||", "<|", "[|]"]
+    "text",
+    [
+        "a < b",
+        "x <| y",
+        "<turn by='a'>",
+        "[S1]",
+        "[a](b)",
+        "<b>bold</b>",
+        "[ ] todo",
+        "a[0]",
+        "||",
+        "<|",
+        "[|]",
+        "a[1]~b",
+        "<x> | <y>",
+    ],
 )
 def test_what_is_no_token_is_left_alone(text: str) -> None:
     assert without_chat_tokens(text) == text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Number
 from pathlib import Path
 from traceback import extract_tb
 from types import BuiltinMethodType, MethodType
@@ -134,7 +135,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         if operator == "%" and isinstance(left, str):
             return _narrow(left) % right
-        if not isinstance(left, int | float) or not isinstance(right, int | float):
+        if not isinstance(left, Number) or not isinstance(right, Number):
             raise SecurityError(f"{operator} in a prompt takes numbers")
         return super().call_binop(context, operator, left, right)
 

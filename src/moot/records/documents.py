@@ -7,18 +7,19 @@ only reaches a server can have it write a file.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from moot.errors import InvalidInput
 from moot.export.documents import document
 from moot.reading.debate import Reading
-from moot.text.files import is_writable, private_folder, write_whole
+from moot.text.files import contained_in, is_writable, private_folder, write_whole
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where documents go: a folder in which each gets a number, or the file of a report, which no link leads out of."""
+    """Where documents go: a folder in which each gets a number, or a report's file; no link leads out of `within`."""
 
     path: Path
     report: bool = False
@@ -31,6 +32,7 @@ class Place:
         record, text = reading.record, document(reading)
         if self.report:
             return reports.write(self.path, text, record.id, self.within)
+        self._stays()
         return files.write(self.path, reading.title, text, record.id)
 
     def find(self, debate_id: str) -> Path | None:
@@ -44,8 +46,17 @@ class Place:
 
         if self.report:
             reports.check(self.path, self.within)
-        elif not is_writable(self.path):
+            return
+        self._stays()
+        if not is_writable(self.path):
             raise InvalidInput(f"cannot write to {str(self.path)!r}; name a folder that can be written to")
+
+    def _stays(self) -> None:
+        if self.within and not contained_in(self.path, self.within):
+            raise InvalidInput(
+                f"{self.path} leads out of {self.within} through a link, to {self.path.resolve()}; remove the link, or "
+                "name that folder as `decisions` in your own settings"
+            )
 
 
 class Documents:
@@ -53,7 +64,9 @@ class Documents:
 
     def __init__(self, decisions: Path, chosen: Path) -> None:
         """Approved ones go to `decisions`; `chosen` is the folder in which the places are kept that users chose."""
-        self._decisions = Place(decisions)
+        here = Path.cwd()
+        is_here = Path(os.path.normpath(here / decisions)).is_relative_to(here)
+        self._decisions = Place(decisions, within=here if is_here else None)
         self._chosen = chosen
 
     def choose(self, debate_id: str, place: Place) -> None:

@@ -85,4 +85,6 @@ class ChromaStore:
         except ImportError:
             raise InvalidInput(_MISSING) from None
         self._folder.mkdir(parents=True, exist_ok=True)
-        return chromadb.PersistentClient(path=self._folder, settings=Settings(anonymized_telemetry=False))
+        # Constructed, not read: Chroma would take other servers from a folder's .env and from CHROMA_* variables.
+        own = Settings.model_construct(anonymized_telemetry=False)
+        return chromadb.PersistentClient(path=self._folder, settings=own)

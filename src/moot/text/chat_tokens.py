@@ -11,8 +11,9 @@ import re
 _IN_ANGLES = "|".join(
     (
         "s|bos|eos|pad|unk|mask|sep|cls|sop|eop|think|tool_call|tool_response|function_call|BOS_TOKEN|EOS_TOKEN",
-        "(?:start|end)_of_(?:turn|image|sentence|text|role|header_id)|beginning_of_sentence|image_soft_token",
-        r"(?:unused|reserved_|extra_id_|special_token_?|SPECIAL_)\d{1,5}",
+        r"role|(?:start|end|begin|beginning)_of_\w{1,20}|image_soft_token|im_\w{1,20}|seed:\w{1,40}|longcat_\w{1,40}",
+        "_(?:user|bot|assistant|system|observation|start|end|pad|unk)",
+        r"(?:unused|reserved_|reserved_token_|extra_id_|special_token_?|SPECIAL_)\d{1,5}",
     )
 )
 _IN_BRACKETS = (
@@ -20,12 +21,14 @@ _IN_BRACKETS = (
     "|PREFIX|SUFFIX|MIDDLE|THINK|ARGS|CALL_ID|gMASK|sMASK|CLS|SEP|MASK|PAD|UNK|BOS|EOS"
 )
 _TOKEN = re.compile(
-    rf"<(?=[|｜][^\s<>|｜]{{1,60}}[|｜]>|/?(?:{_IN_ANGLES})>|</?SYS>>)"
-    rf"|\[(?=/?(?:{_IN_BRACKETS})\]|\|[^\s\[\]|]{{1,60}}\|\])",
+    rf"<(?=[|｜][^\s<>|｜]{{1,60}}[|｜]?>|[^\s<>|｜]{{1,60}}[|｜]>|/?(?:{_IN_ANGLES})>|</?SYS>>)"
+    rf"|\[(?=/?(?:{_IN_BRACKETS})\]|\|[^\s\[\]|]{{1,60}}\|\]|e~\[)"
+    r"|\](?=~!?[a-z][\[\]])",
     re.IGNORECASE,
 )
-"""Of Qwen, Llama, Mistral, Gemma, DeepSeek, Phi, Command R, GLM, EXAONE, Granite and those that took theirs over."""
-_LOOKALIKES = {"<": "‹", "[": "⁅"}
+"""Of Qwen, Llama, Mistral, Gemma, DeepSeek, Phi, Command R, GLM, EXAONE, Granite, Seed, MiniMax,
+LongCat, Ling, TeleChat, SmolVLM and those that took theirs over."""
+_LOOKALIKES = {"<": "‹", "[": "⁅", "]": "⁆"}
 
 
 def without_chat_tokens(text: str) -> str:

@@ -38,6 +38,10 @@ def line_of(mark: Any) -> str:
     return f"line {mark.line + 1 if mark else 1}"
 
 
+class _Refused(ValueError):
+    """Says already in which line."""
+
+
 @cache
 def _bounded() -> type[Any]:
     import yaml
@@ -49,19 +53,28 @@ def _bounded() -> type[Any]:
             event: Any = self.peek_event()  # type: ignore[no-untyped-call]
             where = line_of(event.start_mark)
             if isinstance(event, yaml.AliasEvent):  # a few lines of them can grow beyond all memory
-                raise ValueError(f"{where}: write out what *{event.anchor} stands for")
+                raise _Refused(f"{where}: write out what *{event.anchor} stands for")
             self.depth, self.nodes = self.depth + 1, self.nodes + 1
             if self.depth > MAX_DEPTH:
-                raise ValueError(f"{where}: nested too deeply to be read")
+                raise _Refused(f"{where}: nested too deeply to be read")
             if self.nodes > MAX_NODES:
-                raise ValueError(f"{where}: too long to be read")
+                raise _Refused(f"{where}: too long to be read")
             node = super().compose_node(parent, index)
             self.depth -= 1
             return node
 
+        def construct_object(self, node: Node, deep: bool = False) -> Any:
+            try:
+                return super().construct_object(node, deep)
+            except _Refused:
+                raise
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):  # `!!int ""`, `!!bool x`
+                kind = node.tag.rpartition(":")[2]
+                raise _Refused(f"{line_of(node.start_mark)}: this cannot be read as {kind}") from None
+
         def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
             if len(node.value) > MAX_NUMBER:
-                raise ValueError(f"{line_of(node.start_mark)}: a number with too many digits")
+                raise _Refused(f"{line_of(node.start_mark)}: a number with too many digits")
             return int(super().construct_yaml_int(node))
 
     Bounded.add_constructor("tag:yaml.org,2002:int", Bounded.construct_yaml_int)
