@@ -21,6 +21,7 @@ from theatre import Theatre, company
 
 from moot.core.debate import Status
 from moot.llm.client import Request
+from pdf_file import pdf
 
 VARIANTS = [(scheme, width) for scheme in ("light", "dark") for width in (360, 1280)]
 UNTIL_STYLED = """
@@ -414,12 +415,18 @@ def test_everything_without_javascript(theatre: Theatre, browser: Browser) -> No
     context.close()
 
 
-def test_files_are_read_in_the_browser_and_become_sources(theatre: Theatre, page: Page, tmp_path: Path) -> None:
+def test_files_are_read_and_become_sources_that_can_be_removed(theatre: Theatre, page: Page, tmp_path: Path) -> None:
     for name in ("one.md", "two.txt"):
         (tmp_path / name).write_text(f"What {name} says.")
     page.goto(f"{theatre.url}/new?format=panel")
     page.locator("input[data-files]").nth(0).set_input_files([tmp_path / "one.md", tmp_path / "two.txt"])
     expect(page.locator('[name="panel.sources.1.text"]')).to_have_value("What two.txt says.")
+    (tmp_path / "report.pdf").write_bytes(pdf("A page."))
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0")
+    page.locator("input[data-files]").nth(0).set_input_files([tmp_path / "report.pdf", tmp_path / "picture.png"])
+    expect(page.locator("[data-reading]").nth(0)).to_contain_text("picture.png is no text")
+    expect(page.locator(".row:has([name='panel.sources.2.text']) [data-size]")).to_have_text("7 characters")
+    page.locator(".row:has([name='panel.sources.2.text']) [data-remove]").click()
     page.fill("#topic", "Redis or Postgres?")
     theatre.baton.let(0)
     page.click("button[value=start]")

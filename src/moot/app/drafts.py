@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, ScriptChanged, faults
 from moot.llm.models import ModelChoice, Models
 from moot.llm.providers import PREFERRED, USUAL
+from moot.retrieval.sources import read_sent
 from moot.settings import AppSettings
 from moot.text.plain import clean
 
@@ -38,7 +40,7 @@ class Drafts:
 
     async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue], background: str = "") -> Record:
         chosen = known_formats.find(self._formats, format)
-        checked = self._check_settings(chosen, settings)
+        checked = self._check_settings(chosen, await self._with_sources(chosen, settings))
         record = Record(
             id=new_id("DEB"),
             format=chosen.name,
@@ -131,6 +133,13 @@ class Drafts:
         if self._default_model is None:
             self._default_model = await self._models.default()
         return self._default_model
+
+    async def _with_sources(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        """The settings with the sources that were sent as files read."""
+        if "sources" not in settings:
+            return settings
+        check_takes_sources(format, self._formats)
+        return {**settings, "sources": await asyncio.to_thread(read_sent, settings["sources"])}
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
         if "sources" in settings:

@@ -6,6 +6,7 @@ out instead, and counted. All of this takes time; call it off the event loop.
 
 from __future__ import annotations
 
+import base64
 import re
 import tempfile
 from collections import Counter
@@ -13,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+
+from pydantic import JsonValue
 
 from moot.errors import InvalidInput, Missing
 from moot.retrieval.extract import MAX_TEXT, Kind, csv_text, decoded, extract_all, kind_of
@@ -81,6 +84,24 @@ def read_data(name: str, data: bytes) -> Source:
     if isinstance(said, InvalidInput | Missing):
         raise InvalidInput(str(said).replace(str(path), _name(name)))
     return Source(name=_name(name), text=said)
+
+
+def read_sent(sources: JsonValue) -> JsonValue:
+    """Sources as a program sends them: those with the file itself in `base64` instead of a `text` are read."""
+    if not isinstance(sources, list):
+        return sources
+    return [_read_sent(each) if isinstance(each, dict) and "base64" in each else each for each in sources]
+
+
+def _read_sent(sent: Mapping[str, JsonValue]) -> JsonValue:
+    name, encoded = sent.get("name"), sent["base64"]
+    if set(sent) != {"name", "base64"} or not isinstance(name, str) or not isinstance(encoded, str):
+        raise InvalidInput("a source is a name and a text, or a name and a file in base64")
+    try:
+        data = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        raise InvalidInput(f"{_name(name)} is no base64") from None
+    return read_data(name, data).model_dump()
 
 
 def _at_most(files: Iterator[NamedFile]) -> Iterator[NamedFile]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
@@ -17,6 +17,8 @@ from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import events_of
 from moot.reading.views import DebateView, RatingView, WholeDebate, WorkflowView, debate_view, whole_debate
+from moot.retrieval.sources import read_data
+from moot.trust.quotes import Source
 from moot.web import schemas
 from moot.web.stream.hub import EventStream, Hub
 
@@ -49,12 +51,21 @@ JSON_PROBLEMS: dict[int | str, dict[str, Any]] = {
 """For routes whose success is no JSON."""
 
 
+MAX_READING = 2
+
+
 @dataclass(frozen=True, slots=True)
 class WebState:
     """What the routes work with."""
 
     app: App
     hub: Hub
+    reading: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_READING))
+
+    async def read_file(self, name: str, data: bytes) -> Source:
+        """A document that somebody sent; each is read in a process of its own, so only a few at once."""
+        async with self.reading:
+            return await asyncio.to_thread(read_data, name, data)
 
     def view(self, record: Record) -> DebateView:
         return debate_view(self.app.reading(StoredDebate(record)))
@@ -82,6 +93,19 @@ async def create_debate(
     record = await server.app.create(body.format, body.topic, body.settings, start=body.start, key=idempotency_key)
     response.headers["location"] = f"/api/debates/{record.id}"
     return server.view(record)
+
+
+FILE = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+
+
+@routes.post("/sources", openapi_extra=FILE)
+async def read_source(
+    request: Request,
+    server: Serving,
+    name: Annotated[str, Query(min_length=1, max_length=120, description="the file's name, as it is to be cited")],
+) -> Source:
+    """The text of a file (PDF, HTML, docx, CSV, text, at most 20 MB): a source for the settings of a new debate."""
+    return await server.read_file(name, await request.body())
 
 
 @routes.get("/debates")

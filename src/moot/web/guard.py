@@ -24,6 +24,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import InvalidInput
+from moot.retrieval.sources import MAX_FILE
 from moot.text.plain import whole_number
 from moot.web.openai import endpoint as openai_server
 from moot.web.openai.answers import fault
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 MAX_BODY = 256 * 1024
 MAX_DEBATE = 3 * 1024 * 1024
 """A new debate may bring its sources along."""
+PATH_OF_FILES = "/api/sources"
 PATHS_OF_DEBATES = frozenset({"/api/debates", "/api/estimate", "/new", openai_server.CHAT, openai_server.RESPONSES})
 COOKIE = "moot_session"
 FIRST_SECONDS, MOST_SECONDS = 0.1, 5.0
@@ -147,7 +149,7 @@ class Guard:
             await answer.refuse(
                 RefusedRequest(413, "too_large", f"the body is over {_largest(scope) // 1024} kB; send less")
             )
-        elif body and _is_api(scope) and not _is_json(headers):
+        elif body and _is_api(scope) and scope["path"] != PATH_OF_FILES and not _is_json(headers):
             await answer.refuse(RefusedRequest(415, "not_json", "send the body as application/json"))
         else:
             replay = _replaying(body, receive) if scope["method"] not in SAFE_METHODS else receive
@@ -241,6 +243,9 @@ async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | Non
 
 
 def _largest(scope: Scope) -> int:
+    sends_files = scope["path"] == "/new" and Headers(scope=scope).get("content-type", "").startswith("multipart/")
+    if sends_files or scope["path"] == PATH_OF_FILES:
+        return MAX_FILE
     return MAX_DEBATE if scope["path"] in PATHS_OF_DEBATES else MAX_BODY
 
 

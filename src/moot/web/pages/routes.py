@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import JsonValue
+from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
@@ -37,6 +38,7 @@ from moot.reading.words import STATUS_TEXTS, notice_text, title_of
 from moot.runs.process import is_lost
 from moot.text.plain import printable, shortened, whole_number
 from moot.web.api import WebState
+from moot.web.guard import MAX_DEBATE
 from moot.web.pages.form_values import Posted, last
 from moot.web.pages.forms import Form, InvalidFields, form, settings
 from moot.web.pages.markdown import speech
@@ -128,6 +130,7 @@ class Pages:
         chosen, topic = last(posted, "format"), last(posted, "topic")
         try:
             format = known_formats.find(self._app.formats, chosen)
+            posted |= await self._rows_of_files(request)
             wanted = settings(format, self._app.settings.formats.get(chosen, {}), posted)
             refuse_addresses(wanted)
             if last(posted, "do") == "estimate":
@@ -230,6 +233,18 @@ class Pages:
             here="new",
         )
 
+    async def _rows_of_files(self, request: Request) -> dict[str, list[str]]:
+        """The files that a browser without JavaScript has sent, as the rows that it would have filled with them."""
+        rows: dict[str, list[str]] = {}
+        number = 500  # behind all that can be on the page
+        for name, value in (await request.form()).multi_items():
+            if isinstance(value, UploadFile) and value.filename and name.endswith(".files"):
+                source = await self._server.read_file(value.filename, await value.read())
+                row = f"{name.removesuffix('.files')}.{number}"
+                rows |= {f"{row}.name": [source.name], f"{row}.text": [source.text]}
+                number += 1
+        return rows
+
     def _form_of(self, name: str, posted: Posted, faults: Mapping[str, str]) -> Form:
         return form(self._app.formats[name], self._app.settings.formats.get(name, {}), posted, faults)
 
@@ -274,6 +289,8 @@ def _shown(pages: Pages, do: Handler) -> Handler:
             return await do(request)
         except MootError as error:
             return pages.error(error)
+        finally:
+            await request.close()  # the files that came with it
 
     return show
 
@@ -291,9 +308,13 @@ def _topic_is_wrong(topic: str) -> bool:
     return False
 
 
-async def _posted(request: Request) -> Posted:
-    data = await request.form()
-    return {name: [str(value).replace("\r\n", "\n") for value in data.getlist(name)] for name in data}
+async def _posted(request: Request) -> dict[str, list[str]]:
+    data = await request.form(max_part_size=MAX_DEBATE)
+    posted: dict[str, list[str]] = {}
+    for name, value in data.multi_items():
+        if isinstance(value, str):
+            posted.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return posted
 
 
 def _number(posted: Posted, name: str, advice: str) -> int:

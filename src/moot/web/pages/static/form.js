@@ -1,23 +1,29 @@
-// The form of a new debate: files are read here and never uploaded as such; more rows; models to choose from.
+// The form of a new debate: more rows; files as sources, those that are no plain text read by the server; models.
 
 for (const hidden of document.querySelectorAll(".adding")) hidden.hidden = false;
+for (const row of document.querySelectorAll(".row")) showSize(row);
 
 document.addEventListener("click", (event) => {
-  if (event.target.matches("[data-add]")) addRow(event.target.closest("fieldset")).querySelector("input, textarea").focus();
+  const fieldset = event.target.closest("fieldset");
+  if (event.target.matches("[data-add]")) addRow(fieldset).querySelector("input, textarea").focus();
+  if (event.target.matches("[data-remove]")) remove(event.target.closest(".row"));
 });
+
+document.addEventListener("input", (event) => event.target.closest(".row") && showSize(event.target.closest(".row")));
 
 document.addEventListener("change", async (event) => {
   const input = event.target;
-  if (input.matches("[data-file-for]") && input.files[0]) await fill(document.getElementById(input.dataset.fileFor), input.files[0]);
-  if (input.matches("[data-files]")) for (const file of input.files) await addFile(input.closest("fieldset"), file);
-  if (input.type === "file") input.value = "";
+  if (input.type !== "file") return;
+  const files = [...input.files];
+  if (input.matches("[data-file-for]") && files[0]) await fill(document.getElementById(input.dataset.fileFor), files[0]);
+  if (input.matches("[data-files]")) for (const file of files) await addFile(input.closest("fieldset"), file);
+  input.value = "";
 });
 
 function addRow(fieldset) {
   const rows = fieldset.querySelector("[data-rows]");
-  const last = rows.lastElementChild;
-  const row = last.cloneNode(true);
-  const number = rows.children.length;
+  const row = rows.lastElementChild.cloneNode(true);
+  const number = 1 + Number(row.querySelector("[name]").name.match(/\.(\d+)\.[^.]+$/)[1]);
   row.setAttribute("aria-label", row.getAttribute("aria-label").replace(/\d+$/, number + 1));
   for (const field of row.querySelectorAll("[name]")) {
     field.name = field.name.replace(/\.\d+\.([^.]+)$/, `.${number}.$1`);
@@ -25,23 +31,52 @@ function addRow(fieldset) {
     if (field.tagName !== "SELECT") field.value = "";
   }
   rows.append(row);
+  showSize(row);
   return row;
 }
 
+function remove(row) {
+  for (const field of row.querySelectorAll("input, textarea")) field.value = "";
+  const next = row.nextElementSibling || row.previousElementSibling;
+  if (next) row.remove();
+  showSize(row);
+  (next || row).querySelector("input, textarea").focus();
+}
+
+function showSize(row) {
+  const size = row.querySelector("[data-size]");
+  const length = row.querySelector("textarea")?.value.length;
+  if (size) size.textContent = length ? `${length.toLocaleString("en")} characters` : "";
+}
+
 async function addFile(fieldset, file) {
+  const told = fieldset.querySelector("[data-reading]");
+  told.textContent = `Reading ${file.name} …`;
+  const {source, fault} = await read(file);
+  told.textContent = fault || "";
+  told.classList.toggle("fault", Boolean(fault));
+  if (fault) return;
   const rows = [...fieldset.querySelectorAll(".row")];
   const empty = rows.find((row) => [...row.querySelectorAll("input, textarea")].every((field) => !field.value));
   const row = empty || addRow(fieldset);
-  if (await fill(row.querySelector("textarea"), file)) row.querySelector("input").value = file.name.replace(/[<>"]/g, "_").slice(0, 120);
+  row.querySelector("textarea").value = source.text;
+  row.querySelector("input").value = source.name;
+  showSize(row);
+}
+
+async function read(file) {
+  const answer = await fetch(`/api/sources?name=${encodeURIComponent(file.name.slice(0, 120))}`, {
+    method: "POST", body: file, headers: {"content-type": "application/octet-stream"},
+  }).catch(() => null);
+  const body = await answer?.json().catch(() => null);
+  return answer?.ok && body ? {source: body} : {fault: body?.error?.message || `${file.name} could not be read`};
 }
 
 async function fill(field, file) {
-  const text = await file.text();
-  const readable = !/[\0-\x08\x0e-\x1f\uFFFD]/.test(text);
-  field.setCustomValidity(readable ? "" : `${file.name} is no plain text`);
-  if (readable) field.value = text;
-  else field.reportValidity();
-  return readable;
+  const {source, fault} = await read(file);
+  field.setCustomValidity(fault || "");
+  if (fault) field.reportValidity();
+  else field.value = source.text;
 }
 
 const datalist = document.getElementById("models");
