@@ -16,6 +16,7 @@ from moot.errors import Fenced, InvalidInput, NotFound
 from moot.formats import by_name
 from moot.formats.duel.format import DUEL, DuelSettings
 from moot.llm.models import Models
+from moot.retrieval.folders import MAX_FILES
 from moot.settings import AppSettings
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from stage import sensible
@@ -58,6 +59,12 @@ async def test_sources_are_refused_by_a_format_that_takes_none_with_those_that_d
     with pytest.raises(InvalidInput) as refused:
         await scripted_app(ScriptedModel([])).create("duel", "Cats", {"sources": [{"name": "a.md", "text": "words"}]})
     assert str(refused.value).startswith("the duel takes no sources yet; formats that do: ")
+
+
+async def test_a_panel_takes_as_many_sources_as_are_read() -> None:
+    sources = [{"name": f"{number}.md", "text": "words"} for number in range(MAX_FILES)]
+    record = await scripted_app(ScriptedModel([])).create("panel", "Cats?", {"sources": sources})
+    assert record.settings["sources"] == sources
 
 
 async def test_a_seat_the_format_does_not_have_is_refused() -> None:

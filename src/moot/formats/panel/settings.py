@@ -49,7 +49,7 @@ class PanelSettings(Settings):
     token_budget_per_round: Annotated[int, Field(ge=0), BeforeValidator(_unlimited)] = Field(
         2000, description="output tokens of one debater in one round; 0 or unlimited turns it off"
     )
-    sources: list[Source] = Field(default_factory=list, max_length=50, description="documents to argue from")
+    sources: list[Source] = Field(default_factory=list, max_length=200, description="documents to argue from")
     model_debater: str | None = Field(None, description="the model of all debaters")
     model_moderator: str | None = Field(None, description="the moderator's model")
 
