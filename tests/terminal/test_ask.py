@@ -265,11 +265,13 @@ moot reply {debate_id} --guide "…"
 moot reply {debate_id} --end
 """
     )
-    wrong = run("reply", debate_id, "--approve")
+    wrong = run("reply", debate_id, "--approve", "--record", "refused.jsonl")
+    assert not Path("refused.jsonl").exists()
     assert (wrong.code, wrong.out) == (2, "")
     assert wrong.err == f"moot: {debate_id} waits for one of: continue, guide, end; not 'approve'\n"
-    second = run("reply", debate_id, "--guide", WORDS)
+    second = run("reply", debate_id, "--guide", WORDS, "--record", "calls.jsonl")
     assert (second.code, second.err) == (3, "")
+    assert len(Path("calls.jsonl").read_text().splitlines()) == 1 + 7
     assert second.out.endswith(
         f'moot reply {debate_id} --approve\nmoot reply {debate_id} --guide "…"\nmoot reply {debate_id} --reject "…"\n'
     )

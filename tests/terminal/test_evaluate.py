@@ -168,6 +168,30 @@ def test_a_comparison_shows_what_moved_since_the_last_evaluation_of_the_same_ide
     )
 
 
+def test_a_comparison_says_what_makes_it_a_poor_one(evaluate: Evaluate, ideas: Path) -> None:
+    evaluate(ideas / "second-hearing", "--no-debate")
+    with (ideas / "second-hearing" / "idea.md").open("a") as idea:
+        idea.write("\nWe also rent them out.\n")
+    second = evaluate(ideas / "second-hearing", "--compare")
+    assert "The scores were debated now, and not last time: a difference may come from that alone." in second.out
+    assert "The idea has changed since the last time." in second.out
+
+
+def test_an_evaluation_is_recorded_and_replayed_without_a_model(
+    server: ModelServer, evaluate: Evaluate, ideas: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded = evaluate(ideas / "second-hearing", "--no-debate", "--record", "calls.jsonl", "--json")
+    server.requests.clear()
+    replayed = evaluate(ideas / "second-hearing", "--no-debate", "--replay", "calls.jsonl", "--json")
+    assert (recorded.code, replayed.code, server.requests) == (0, 0, [])
+    assert recorded.events[-1]["outcome"]["categories"] == replayed.events[-1]["outcome"]["categories"]
+
+
+def test_what_is_refused_leaves_no_recording_behind(evaluate: Evaluate, ideas: Path) -> None:
+    assert evaluate(ideas / "second-hearing", "--set", "nonsense=1", "--record", "calls.jsonl").code == 2
+    assert not Path("calls.jsonl").exists()
+
+
 def test_events_of_an_evaluation_as_json_are_all_that_stdout_holds(evaluate: Evaluate, ideas: Path) -> None:
     ran = evaluate(ideas / "second-hearing", "--no-debate", "--compare", "--json")
     types = [event["type"] for event in ran.events if event["type"] != "turn_chunk"]

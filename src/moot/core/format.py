@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias
@@ -77,6 +77,8 @@ class Files:
     last: Callable[[Iterable[Record], str], Any]
     """The outcome of the latest of these debates with this key."""
     compare: Callable[[Any, Any], Rows]
+    compared: Callable[[Any, Any], Sequence[str]] = lambda before, after: ()
+    """What a reader should know of a comparison."""
     ranking: Callable[[Iterable[tuple[str, Any]]], Rows]
 
 

@@ -95,6 +95,7 @@ class Recorder:
     def __init__(self, path: Path, *, now: Callable[[], float] = time.perf_counter) -> None:
         self._path = path
         self._now = now
+        self._empty = True
         try:
             private_folder(path.parent)
             private_file(path, os.O_EXCL)  # it holds all that was asked and answered
@@ -116,6 +117,12 @@ class Recorder:
                 file.write(orjson.dumps(call) + b"\n")
         except OSError as error:
             raise self._cannot(error) from None
+        self._empty = False
+
+    def drop_if_empty(self) -> None:
+        """Nothing was asked of a model: there is nothing to keep."""
+        if self._empty:
+            self._path.unlink(missing_ok=True)
 
     def _cannot(self, error: OSError) -> InvalidInput:
         return InvalidInput(f"cannot record to {self._path}: {error.strerror}")

@@ -127,6 +127,8 @@ def evaluate(
     model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
     model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
     set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
+    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
+    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Have an idea defended, attacked and scored; several ideas end in a ranking."""
@@ -135,7 +137,7 @@ def evaluate(
 
     asked = commands.Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
     wanted = ideas.Evaluating(debate, topics, output, compare, as_json)
-    run(ideas.evaluate(paths, wanted, asked), runs_debates=True)
+    run(ideas.evaluate(paths, wanted, asked, commands.Tape(record, replay)), runs_debates=True)
 
 
 @cli.command()
@@ -148,6 +150,8 @@ def reply(
     approve: Annotated[bool, typer.Option("--approve", help="Approve the decision.")] = False,
     reject: Annotated[str | None, typer.Option(metavar="REASON", help="Reject the decision.")] = None,
     output: Annotated[Path | None, typer.Option(metavar="DIR", help="Where an approved decision is written.")] = None,
+    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
+    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
 ) -> None:
     """Answer a debate that waits, and go on with it; or guide one that runs."""
@@ -161,7 +165,8 @@ def reply(
         "approve": approve,
         "reject": reject,
     }
-    run(commands.reply(debate_id, given, watch.watching(as_json, output)), runs_debates=True)
+    tape, how = commands.Tape(record, replay), watch.watching(as_json, output)
+    run(commands.reply(debate_id, given, tape, how), runs_debates=True)
 
 
 @cli.command()

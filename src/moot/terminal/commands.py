@@ -6,8 +6,8 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -117,22 +117,29 @@ class Asked(NamedTuple):
 class Tape(NamedTuple):
     """Where model calls are recorded to, or replayed from."""
 
-    record: Path | None
-    replay: Path | None
-    timing: bool
+    record: Path | None = None
+    replay: Path | None = None
+    timing: bool = False
 
-    def open(self) -> Recorder | Recording | None:
+    @asynccontextmanager
+    async def app(self) -> AsyncIterator[App]:
+        """An app whose model calls are kept or replayed; a debate that is refused leaves no recording behind."""
         if self.record and self.replay:
             raise InvalidInput("give either --record or --replay, not both")
-        if self.record:
-            return Recorder(self.record)
-        return Recording.load(self.replay, timing=self.timing) if self.replay else None
+        recorder = Recorder(self.record) if self.record else None
+        recording = Recording.load(self.replay, timing=self.timing) if self.replay else None
+        try:
+            async with build(settings.load(), tape=recorder or recording) as app:
+                yield app
+        finally:
+            if recorder:
+                recorder.drop_if_empty()
 
 
 async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
     topic = asked.topic()
     how.check()
-    async with build(settings.load(), tape=tape.open()) as app:
+    async with tape.app() as app:
         record = await app.create(asked.format, topic, await asked.settings(app.formats))
         return await watch(app, StoredDebate(record), how)
 
@@ -160,7 +167,7 @@ async def resume(debate_id: str, asked: Asked, tape: Tape, how: Watching, estima
     if estimate:
         raise InvalidInput("give either --estimate or --resume ID: what is left of a debate is not estimated")
     how.check()
-    async with build(settings.load(), tape=tape.open()) as app:
+    async with tape.app() as app:
         stored = await app.load(debate_id)
         if asked.format not in ("", stored.record.format):
             raise InvalidInput(f"{debate_id} is a {stored.record.format}; another format is for a new debate")
@@ -229,14 +236,14 @@ def _background(app: App) -> AbstractAsyncContextManager[object]:
     return app.working(0, grace_seconds=0.0) if app.is_shared else nullcontext()
 
 
-async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], how: Watching) -> Exit:
+async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], tape: Tape, how: Watching) -> Exit:
     """Say one thing to a debate; when it was waiting for it, go on with the debate and watch it."""
     given = [(action, text) for action, text in answers.items() if text]
     if len(given) != 1:
         raise InvalidInput(f"give one of {', '.join(f'--{action}' for action in answers)}")
     (action, text), *_ = given
     how.check()
-    async with build(settings.load()) as app:
+    async with tape.app() as app:
         said = (await app.reply(debate_id, action, text if isinstance(text, str) else "")).words
         stored = await app.load(debate_id)
         going_on = (Status.QUEUED, Status.WAITING, Status.STOPPED)

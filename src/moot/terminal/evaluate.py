@@ -13,8 +13,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from moot import settings
-from moot.app import App, build
+from moot.app import App
 from moot.core.debate import Outcome, Record, Status
 from moot.core.events import Event, TurnFinished
 from moot.core.format import AnyFormat, FileDebate, Files
@@ -23,7 +22,7 @@ from moot.errors import InvalidInput, MootError
 from moot.formats import find
 from moot.reading.debate import Reading
 from moot.records.documents import Place
-from moot.terminal.commands import Asked
+from moot.terminal.commands import Asked, Tape
 from moot.terminal.screen import discard_stdout
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
@@ -55,8 +54,8 @@ class _Draft(NamedTuple):
     """How it scored the last time, if that is asked for and known."""
 
 
-async def evaluate(paths: Sequence[Path], wanted: Evaluating, asked: Asked) -> Exit:
-    async with build(settings.load()) as app:
+async def evaluate(paths: Sequence[Path], wanted: Evaluating, asked: Asked, tape: Tape) -> Exit:
+    async with tape.app() as app:
         format = find(app.formats, asked.format)
         if format.files is None:
             raise InvalidInput(f"debates of the format {format.name} cannot be made of files")
@@ -208,6 +207,8 @@ def _compare(console: Console, draft: _Draft, outcome: Outcome) -> None:
     if draft.before is None:
         print_note(console, "There is no earlier evaluation of this idea to compare with.")
         return
+    for note in draft.files.compared(draft.before, outcome):
+        print_note(console, note, "yellow")
     header, *rows = draft.files.compare(draft.before, outcome)
     console.print()
     print_table(console, header, rows)

@@ -22,7 +22,7 @@ from moot.formats.evaluation.hearing import Evaluating, Rules, TopicDebate, judg
 from moot.formats.evaluation.ideas import is_report, read
 from moot.formats.evaluation.outcome import held_back, judged, scorecard, weighed
 from moot.formats.evaluation.points import points
-from moot.formats.evaluation.scorecard import Scorecard, compare, last_of, ranking
+from moot.formats.evaluation.scorecard import Scorecard, compare, compared, last_of, ranking
 from moot.formats.evaluation.scores import change
 from moot.formats.evaluation.settings import SEATS, SIDES, TITLES, CategoryRating, Challenge, EvaluationSettings, Topic
 from moot.trust.quotes import contains
@@ -207,7 +207,7 @@ _EVALUATION = Format(
     notes=notes,
     points=points,
     charts=charts,
-    files=Files(read=read, is_report=is_report, last=last_of, compare=compare, ranking=ranking),
+    files=Files(read=read, is_report=is_report, last=last_of, compare=compare, compared=compared, ranking=ranking),
     first=("idea",),
     hidden=frozenset({"idea_key"}),
 )

@@ -17,7 +17,15 @@ from moot.formats.evaluation import answers
 from moot.formats.evaluation.concessions import concessions
 from moot.formats.evaluation.evidence import all_quoted, misquoted
 from moot.formats.evaluation.hearing import Evaluating, Rules, TopicDebate
-from moot.formats.evaluation.scorecard import CategoryScore, HeldBack, Scorecard, TopicVerdict, counted, open_first
+from moot.formats.evaluation.scorecard import (
+    CategoryScore,
+    HeldBack,
+    Scorecard,
+    TopicVerdict,
+    counted,
+    digest,
+    open_first,
+)
 from moot.formats.evaluation.scores import ScoreVerdict, adjust, change, overall
 from moot.formats.evaluation.settings import SIDES, CategoryRating, Level
 from moot.formats.evaluation.settings import TITLES as ALL_TITLES
@@ -48,6 +56,7 @@ def scorecard(
         overall_before=round(before, 2),
         overall_after=round(after, 2),
         debated=s.debate,
+        idea_digest=digest(s.quotable(debate.topic)),
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, topics, not_judged)),
         figures=[] if first else _figures(debate, topics),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal
@@ -13,7 +14,7 @@ from moot.core.debate import Bar, Cell, Record, Rows, Status, Turn
 from moot.formats.evaluation import report
 from moot.formats.evaluation.evidence import Quote
 from moot.formats.evaluation.scores import ScoreVerdict, Winner
-from moot.formats.evaluation.settings import OVERALL, SIDES, TITLES, Level
+from moot.formats.evaluation.settings import OVERALL, SIDES, TITLES, EvaluationSettings, Level
 from moot.text.language import Language
 from moot.trust.quality import Rated
 
@@ -143,6 +144,7 @@ class Scorecard(Rated):
     overall_after: float
     debated: bool
     models: dict[str, str]
+    idea_digest: str = Field("", description="another one is of another text")
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -198,6 +200,21 @@ def compare(before: Scorecard, after: Scorecard) -> Rows:
     )
 
 
+def compared(before: Scorecard, after: Scorecard) -> Sequence[str]:
+    """What makes two evaluations of an idea hard to compare."""
+    notes = []
+    if before.debated != after.debated:
+        debated, other = ("now", "last time") if after.debated else ("last time", "now")
+        notes.append(f"The scores were debated {debated}, and not {other}: a difference may come from that alone.")
+    if before.idea_digest and after.idea_digest and before.idea_digest != after.idea_digest:
+        notes.append("The idea has changed since the last time.")
+    return notes
+
+
+def digest(idea: str) -> str:
+    return hashlib.sha256(idea.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def ranking(ideas: Iterable[tuple[str, Scorecard]]) -> Rows:
     """Several ideas by name, the best first; those with the same score share their rank."""
     ranked = sorted(ideas, key=lambda idea: (-idea[1].overall_after, idea[0]))
@@ -223,7 +240,8 @@ def last_of(records: Iterable[Record], idea_key: str) -> Scorecard | None:
         same = record.format == "evaluation" and record.settings.get("idea_key") == idea_key
         if same and record.status is Status.FINISHED:
             with suppress(ValidationError):  # of another version of the format, which there is nothing to compare with
-                return Scorecard.model_validate(record.outcome)
+                idea = EvaluationSettings.model_validate(record.settings).quotable(record.topic)
+                return Scorecard.model_validate(record.outcome).model_copy(update={"idea_digest": digest(idea)})
     return None
 
 
