@@ -38,6 +38,7 @@ async def test_the_format_in_the_docs_works_as_written(tmp_path: Path, monkeypat
         "summary": "first wrote 98 letters.",
         "caveats": [],
         "lead": "",
+        "figures": [],
         "language": "en",
         "winner": "first",
     }

@@ -227,6 +227,7 @@ async def test_its_argument_map_is_its_own(site: Path, monkeypatch: pytest.Monke
         "summary": "The verdict could not be read.",
         "caveats": ["the verdict could not be read"],
         "lead": "",
+        "figures": [],
         "language": "en",
         "standing": "open",
         "questions": 2,

@@ -244,6 +244,7 @@ async def test_a_batch_plays_side_by_side_and_none_reads_another() -> None:
         "summary": "z has read 4",
         "caveats": [],
         "lead": "",
+        "figures": [],
         "language": "en",
     }
     assert await stage.order() == ONE_ROUND
