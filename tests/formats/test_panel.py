@@ -685,7 +685,12 @@ async def test_a_perspective_with_a_backslash_in_its_name_takes_part_under_it() 
 
 
 @pytest.mark.parametrize(
-    "name", ["The person who asked", "the  PERSON, who asked", "Moderator", "you", "The\u200b Human"]
+    "name",
+    [
+        *("The person who asked", "the  PERSON, who asked", "Moderator", "you", "The\u200b Human", "Human (you)"),
+        *("the person\u2011who\u2011asked", "this person who asked", "I am the person who asked"),
+        *("thе реrsоn whо аskеd", "уоu"),
+    ],
 )
 async def test_a_perspective_may_not_be_called_like_another_speaker(name: str) -> None:
     own = {"name": name, "priorities": ["speed"], "trade_offs": "Will accept complexity for speed"}

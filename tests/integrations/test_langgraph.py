@@ -393,6 +393,8 @@ def test_an_unknown_format_is_refused_when_the_graph_is_made() -> None:
     app, _ = panel()
     with pytest.raises(NotFound, match="no format named 'dule'; known: critique, duel, evaluation, panel"):
         debate_graph(app, "dule")
+    with pytest.raises(InvalidInput, match=r"^duel settings: max_round: Extra inputs .*; known: .*max_rounds"):
+        debate_graph(app, "duel", max_round=1)
 
 
 @pytest.mark.parametrize(

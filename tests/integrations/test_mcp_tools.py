@@ -125,7 +125,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     (
         "start_debate",
         {"format": "duel", "question": "x", "max_rounds": 1},
-        "start_debate takes no 'question', 'max_rounds'; it takes format, topic, settings, wait",
+        "start_debate takes no 'question', 'max_rounds'; it takes format, topic, settings, wait; "
+        "'max_rounds' belongs in settings",
     ),
     ("look_at_debate", {"id": "DEB-nothere2"}, "look_at_debate takes no 'id'; it takes debate_id"),
     ("list_formats", {"words": "x"}, "list_formats takes no 'words'; it takes nothing"),

@@ -126,6 +126,7 @@ def test_an_allowed_file_counts_until_it_changes_or_is_revoked(capsys: pytest.Ca
     assert moot(capsys, "allow").out == f"{file} is allowed already.\n"
     assert "allowed" in moot(capsys, "allow", "--list").out
     file.write_text(file.read_text() + "\n")
+    assert "changed since, and ignored" in moot(capsys, "allow", "--list").out
     assert set(load().providers) == set()
     moot(capsys, "allow", "--yes", file.parent)
     assert set(load().providers) == {"mine"}

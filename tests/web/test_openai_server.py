@@ -475,6 +475,12 @@ def test_a_debate_that_asks_does_so_in_json_too(theatre: Theatre) -> None:
 def test_what_no_debate_can_do_is_refused_before_one_is_paid_for(theatre: Theatre) -> None:
     schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}
     refused: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"n": 0}, "n: 0 answers are wanted, but a debate has one outcome; send n=1 and ask again"),
+        ({"n": -1}, "n: -1 answers are wanted, but a debate has one outcome; send n=1 and ask again"),
+        (
+            {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required"}}},
+            "tool_choice: a debate calls no tools",
+        ),
         ({"n": 2}, "n: 2 answers are wanted, but a debate has one outcome; send n=1 and ask again"),
         ({"response_format": schema}, "response_format: 'json_schema' cannot be promised: an outcome has the form of"),
         ({"tool_choice": "required"}, "tool_choice: a debate calls no tools, so none can be required; leave it out"),

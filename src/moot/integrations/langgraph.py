@@ -81,7 +81,12 @@ def debate_graph(
 
     Its input is a `topic`; every new input is a new debate. The app has to stay open while the graph runs.
     """
-    nodes = _Nodes(app, find(app.formats, format), settings)
+    found = find(app.formats, format)
+    known = found.settings.model_fields
+    if unknown := sorted(settings.keys() - known):  # all else about them is said when a debate is made
+        told = "Extra inputs are not permitted"
+        raise InvalidInput(f"{format} settings: {', '.join(unknown)}: {told}; known: {', '.join(known)}")
+    nodes = _Nodes(app, found, settings)
     graph = StateGraph(DebateState, input_schema=DebateInput, output_schema=DebateOutput)
     graph.add_node("analyze", nodes.analyze, input_schema=DebateInput)
     graph.add_node("run_round", nodes.run_round)

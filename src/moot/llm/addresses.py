@@ -23,10 +23,11 @@ def refuse_addresses(settings: Mapping[str, JsonValue]) -> None:
 
 def public_name(name: str) -> str:
     """A server's address, or the name of a model there, without a password and what else may be a key."""
-    if "://" not in name:
+    if not re.search(r":[/\\]{2}", name):
         return name
-    address, mark, model = name.partition("#")
-    return re.sub(r"//[^/?]*@", "//", address).partition("?")[0] + mark + model
+    shown = re.sub(r"[/\\]{2}[^/\\?]*@", "//", name)  # first of all: a password may hold the # before a model
+    address, mark, model = shown.rpartition("#") if "#" in shown else (shown, "", "")
+    return re.sub(r"//.*@", "//", address).partition("?")[0] + mark + model
 
 
 def refuse_secrets(name: str) -> None:

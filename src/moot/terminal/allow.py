@@ -84,8 +84,17 @@ def _list() -> None:
     if not kept:
         say(Console(), "No file is allowed. In a folder with one: moot allow")
         return
-    rows = [(one_line(str(each.path)), "allowed" if each.is_allowed else "refused") for each in kept]
+    rows = [(one_line(str(path)), _state(path)) for path in dict.fromkeys(each.path for each in kept)]
     print_table(Console(), ("file", ""), rows, wide=("file",))
+
+
+def _state(path: Path) -> str:
+    """What was answered for the file as it is now."""
+    try:
+        answer = read_config(path).answer
+    except InvalidInput:
+        return "not there, or no settings any more: ignored"
+    return "changed since, and ignored" if answer is None else "allowed" if answer else "refused"
 
 
 def _read(folder: Path) -> ConfigFile:

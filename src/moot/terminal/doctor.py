@@ -13,7 +13,7 @@ from rich.console import Console
 from moot import settings
 from moot.app import App, build
 from moot.core.own_prompts import OwnPrompts
-from moot.errors import BrokenPrompt, MootError, StoreError
+from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError
 from moot.llm.addresses import public_name
 from moot.llm.local import BUILT_IN_MODEL
 from moot.records.documents import Place
@@ -48,10 +48,13 @@ async def doctor() -> Exit:
 
 async def _provider_row(app: App, name: str) -> tuple[str, str, str, str]:
     provider = app.models.providers[name]
-    address = public_name(app.models.address(provider))
+    try:
+        address = public_name(app.models.address(provider))
+        found = await app.models.reachable(provider) if app.models.configured(provider) else None
+    except InvalidInput as error:
+        return (name, "", str(error), "")
     if not app.models.configured(provider):
         return (name, address, f"set {provider.key_env}", "")
-    found = await app.models.reachable(provider)
     if found is None:
         return (name, address, "not running" if provider.local else "not reachable, or the key is wrong", "")
     return (name, address, "ready", printable(", ".join(found[:8])) + (" …" if len(found) > 8 else ""))

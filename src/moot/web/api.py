@@ -13,6 +13,7 @@ from moot.app import App
 from moot.app.health import health as find_health
 from moot.core.debate import Record, Status
 from moot.core.stored import StoredDebate
+from moot.errors import InvalidInput
 from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import events_of
@@ -290,9 +291,12 @@ async def _provider(app: App, name: str) -> schemas.ProviderView:
     provider = app.models.providers[name]
     if not app.models.configured(provider):
         return schemas.ProviderView(name=name, state=f"set {provider.key_env}", models=[])
-    if not app.models.address(provider).partition("://")[2]:
-        return schemas.ProviderView(name=name, state="ready", models=[])  # a client of the program's own
-    found = await app.models.reachable(provider)
+    try:
+        if not app.models.address(provider).partition("://")[2]:
+            return schemas.ProviderView(name=name, state="ready", models=[])  # a client of the program's own
+        found = await app.models.reachable(provider)
+    except InvalidInput as error:
+        return schemas.ProviderView(name=name, state=str(error), models=[])
     if found is None:
         return schemas.ProviderView(name=name, state="not reachable, or its key is wrong", models=[])
     return schemas.ProviderView(name=name, state="ready", models=list(found))

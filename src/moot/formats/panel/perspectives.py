@@ -35,11 +35,10 @@ EMPTY_WORDS = frozenset({"a", "advocate", "and", "first", "for", "in", "of", "th
 """Words of a name that say nothing about what it stands for."""
 
 
-SPEAKERS = {
-    PERSON.removeprefix("the "),
-    *["person", "you", "human", "user", "system", "assistant", "moderator", "clock", "library"],
-}
-"""What others are called in prompts: no perspective may pass for one of them."""
+SPEAKERS = frozenset({"person", "you", "human", "user", "system", "assistant", "moderator", "clock", "library"})
+"""What others are called in prompts, as is PERSON: no perspective may pass for one of them."""
+LOOKALIKES = str.maketrans("аеорсухіјѕһԁԛԝкмнтвαορυνικτ", "aeopcyxijshdqwkmhtbaopuvikt")
+"""Small letters of Cyrillic and Greek that are read as Latin ones."""
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=rf"^[^<>{CONTROL}]+$")]
 Axis = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, min_length=1, max_length=40)]
@@ -61,9 +60,15 @@ class Perspective(BaseModel):
     @field_validator("name")
     @classmethod
     def _is_its_own(cls, name: str, info: ValidationInfo) -> str:
-        if info.context == NEW and words(name).removeprefix("the ") in SPEAKERS:
+        if info.context == NEW and _passes_for_another(name):
             raise ValueError(f"{name!r} is what somebody else in the debate is called; choose another name")
         return name
+
+
+def _passes_for_another(name: str) -> bool:
+    read = words(re.sub(r"[-\u2010-\u2015\u2212]", " ", name)).translate(LOOKALIKES).split()
+    said = {*read} - {"a", "an", "the", "this"}
+    return (bool(said) and said <= SPEAKERS) or PERSON.removeprefix("the ") in " ".join(read)
 
 
 class _File(BaseModel):

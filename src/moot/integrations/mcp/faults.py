@@ -67,9 +67,11 @@ class PlainServer(MCPServer[None]):
 
     def _misplaced(self, tool: str, unknown: list[str], takes: list[str]) -> str:
         named = ", ".join(map(repr, unknown))
-        if "settings" in takes and self._settings.issuperset(unknown):
+        settings = [each for each in unknown if each in self._settings] if "settings" in takes else []
+        if settings == unknown:
             return f"{tool} takes no {named}: give it in settings, as in {{'settings': {{{unknown[0]!r}: …}}}}"
-        return f"{tool} takes no {named}; it takes {', '.join(takes) or 'nothing'}"
+        placed = f"; {', '.join(map(repr, settings))} belongs in settings" if settings else ""
+        return f"{tool} takes no {named}; it takes {', '.join(takes) or 'nothing'}{placed}"
 
 
 def _closed(tool: Tool) -> Tool:

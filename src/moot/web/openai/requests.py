@@ -99,7 +99,7 @@ class ResponseRequest(BaseModel):
 
 def read_chat(body: bytes) -> Request:
     sent = _read(ChatRequest, body)
-    if sent.n is not None and sent.n > 1:
+    if sent.n not in (None, 1):
         raise InvalidInput(f"n: {sent.n} answers are wanted, but a debate has one outcome; send n=1 and ask again")
     _refuse_required_tools("tool_choice", sent.tool_choice)
     _refuse_required_tools("function_call", sent.function_call)
@@ -168,7 +168,8 @@ def _messages(sent: ResponseRequest) -> Iterator[Message]:
 
 
 def _refuse_required_tools(name: str, choice: JsonValue) -> None:
-    is_open = choice in (None, "auto", "none") or (isinstance(choice, dict) and choice.get("mode") == "auto")
+    allowed = choice.get("allowed_tools", choice) if isinstance(choice, dict) else choice
+    is_open = allowed in (None, "auto", "none") or (isinstance(allowed, dict) and allowed.get("mode") == "auto")
     if not is_open:
         raise InvalidInput(f"{name}: a debate calls no tools, so none can be required; leave it out or send auto")
 
