@@ -80,7 +80,9 @@ def templates_of(turn: Turn | None) -> tuple[UsedTemplate, ...]:
     return tuple(UsedTemplate.model_validate(each) for each in found or ())
 
 
-def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemplate]) -> FinalAnswer:
+def final_answer(
+    debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemplate], with_figures: bool = True
+) -> FinalAnswer:
     turns, issues = debate.transcript, tracked(debate.transcript)
     reviewed = reviews(turns)
     scores = [each.score for each in reviewed]
@@ -100,7 +102,7 @@ def final_answer(debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemp
         auto_score=auto_score(last, issues),
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, answer, issues, reviewed)),
-        figures=provenance(debate, answer.content, SPEAKERS),
+        figures=provenance(debate, answer.content, SPEAKERS) if with_figures else [],
         language=debate.language.code,
     )
 

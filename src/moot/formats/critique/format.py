@@ -91,7 +91,7 @@ def first_script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
             known = replied(issues, proposal)
             issues = yield from _criticised(debate, round, templates, known, proposal, FirstCritique)
     answer = yield from debate.ask("synthesizer", "answer", templates=templates, issues=open_issues(issues))
-    return final_answer(debate, answer, templates)
+    return final_answer(debate, answer, templates, with_figures=False)
 
 
 def _proposal(

@@ -188,7 +188,7 @@ def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
         fallback="fallback" in judged.marks,
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, judged)),
-        figures=provenance(debate, f"{ballot.lead}\n{ballot.summary}", TITLES),
+        figures=provenance(debate, f"{ballot.lead}\n{ballot.summary}", TITLES) if "lead" in (judged.data or {}) else [],
         language=debate.language.code,
     )
 
