@@ -41,6 +41,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in os.environ:
         if variable.startswith(("MOOT_", "DEEPSEEK_")) or variable.endswith(("_API_KEY", "_BASE_URL")):
             monkeypatch.delenv(variable)
+    monkeypatch.setenv("MOOT_DEPTH", "quick")  # a duel is an example of any debate; who tests judgings asks for them
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")  # nothing listens on the discard port
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

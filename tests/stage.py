@@ -111,7 +111,8 @@ class Stage:
         person: Answers = usual,
     ) -> None:
         patient = {"round_timeout_seconds": 1e6} if "round_timeout_seconds" in format.settings.model_fields else {}
-        settings = {**patient, **(settings or {})}  # a word takes a second here: no round is too long by itself
+        once = {"depth": "quick"} if "depth" in format.settings.model_fields else {}
+        settings = {**patient, **once, **(settings or {})}  # a word takes a second here: no round is too long by itself
         checked = format.settings.model_validate(settings)
         seats = {
             seat.name: SeatSettings(

@@ -205,6 +205,9 @@ class AppSettings(BaseSettings):
     database_url: str = Field(default_factory=lambda: f"sqlite:///{data_folder() / 'moot.db'}")
     model: str | None = Field(None, description="the model of every seat that has none of its own")
     models: dict[str, str] = Field(default_factory=dict, description="seat → model")
+    depth: Literal["quick", "normal", "careful"] | None = Field(
+        None, description="how carefully outcomes are judged, where a format knows of that"
+    )
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     formats: dict[str, dict[str, JsonValue]] = Field(default_factory=dict, description="format → its default settings")
     prices: dict[str, Price] = Field(default_factory=dict, description="model → its price")

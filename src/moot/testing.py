@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import log2
 from pathlib import Path
+from random import Random
+from statistics import fmean
 
 from moot.app import App
 from moot.core.debate import Status, Usage
@@ -65,6 +69,60 @@ class ScriptedModel:
             raise fault
         usage = Usage(input_tokens=prompt_characters(request) // 5, output_tokens=len(words), calls=1)
         return Completion(text=text, finish_reason="stop", usage=usage)
+
+
+class SimulatedJudge:
+    """Debaters whose speeches say their merit, and a judge with known faults that scores what its prompt shows it.
+
+    `merits` are those of the side that argues for, and of the one that argues against. The judge finds them in the
+    speeches, adds `order` points to the side it reads first, `label` points to whose name comes first in the alphabet,
+    `length` points for each doubling of a side's words, and noise; then it rounds, and fills in the form. What it is
+    not shown it cannot know. The same request always gets the same reply.
+    """
+
+    def __init__(
+        self,
+        merits: tuple[float, float],
+        *,
+        order: float = 0.0,
+        label: float = 0.0,
+        length: float = 0.0,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self._merits = merits
+        self._order, self._label, self._length, self._noise = order, label, length, noise
+        self._seed = seed
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        text = self.reply(request)
+        on_text(text)
+        return Completion(text=text, finish_reason="stop", usage=Usage(output_tokens=len(text.split()), calls=1))
+
+    def reply(self, request: Request) -> str:
+        asked = request.messages[-1].content
+        if request.schema:
+            keys = request.schema.schema["properties"]
+            return self._judged(request, list(keys) if isinstance(keys, dict) else [])
+        return f"A reason with merit={self._merits[0] if ' words FOR this:' in asked else self._merits[1]}"
+
+    def _judged(self, request: Request, keys: Sequence[str]) -> str:
+        speeches = _SPEECH.findall("\n".join(message.content for message in request.messages))
+        shown = list(dict.fromkeys(name for name, _ in speeches))
+        words = {name: sum(len(text.split()) for by, text in speeches if by == name) for name in shown}
+        chance = Random(f"{self._seed} {request.messages}")  # noqa: S311 - a simulation
+        scores: dict[str, object] = {"summary": f"{' and '.join(shown)} were heard."}
+        for key in (key for key in keys if key.startswith("score_")):
+            name = next(name for name in shown if name.lower() == key.removeprefix("score_"))
+            merit = fmean(float(said) for by, text in speeches if by == name for said in _MERIT.findall(text))
+            merit += self._order * (name == shown[0]) + self._label * (name == min(shown))
+            merit += self._length * log2(words[name]) + chance.gauss(0, self._noise)
+            scores[key] = min(10, max(0, round(merit)))
+        return json.dumps(scores)
+
+
+_SPEECH = re.compile(r'^<turn by="(.*?)".*?>\n(.*?)\n</turn>$', re.DOTALL | re.MULTILINE)
+_MERIT = re.compile(r"merit=(\d+(?:\.\d+)?)")
 
 
 def scripted_app(

@@ -31,7 +31,7 @@ class Hasty(DuelSettings):
 async def test_a_debate_keeps_the_defaults_it_was_created_with() -> None:
     store = MemoryStore()
     record = await scripted_app(ScriptedModel(sensible), store).create("duel", "Cats or dogs?")
-    assert record.settings == DuelSettings().model_dump(mode="json")
+    assert record.settings == DuelSettings(depth="quick").model_dump(mode="json")
     later = scripted_app(ScriptedModel(sensible), store, by_name([replace(DUEL, settings=Hasty, version=2)]))
     await later.run(record.id, lambda event: None)
     assert len((await later.load(record.id)).turns) == 11

@@ -193,7 +193,7 @@ async def test_a_clock_limit_recorded_before_a_crash_still_holds_when_time_is_no
     crashed = Stage(settings={"max_runtime_seconds": 7})
     with pytest.raises(Killed):
         await crashed.run(Between(await crashed.open(), after=kill_at(2)))
-    crashed.alter(settings={})
+    crashed.alter(settings={"depth": "quick"})
     ending = await crashed.run()
     assert ending.stop_reason == "max_runtime_seconds"
     assert await crashed.order() == [*ARGUED[:2], CLOCK, VERDICT]
@@ -246,6 +246,8 @@ async def test_a_batch_plays_side_by_side_and_none_reads_another() -> None:
         "lead": "",
         "figures": [],
         "language": "en",
+        "trust": None,
+        "figures": [],
     }
     assert await stage.order() == ONE_ROUND
     assert [turn.content for turn in await stage.turns()] == [
@@ -454,7 +456,7 @@ async def test_a_stored_turn_that_fits_no_step_fails_the_debate_and_says_what_to
 
 async def test_turns_after_the_end_of_the_script_fail_the_debate_and_say_what_to_do() -> None:
     stage = await stopped_after(4)
-    stage.alter(settings={"max_rounds": 1})
+    stage.alter(settings={"max_rounds": 1, "depth": "quick"})
     stage.alter(2, seat="judge", kind="verdict", round=None, data={"summary": "s"} | SCORES)
     await stage.run()
     assert failure(stage) == (

@@ -260,8 +260,11 @@ def ever_faster(debate: Debate[Any]) -> Any:
     return (yield from closed(debate))
 
 
+JUDGING: dict[str, Any] = {"sides": ("A", "B"), "last_speaker": "", "conceding": "", "wording": 0}
+
+
 def closed(debate: Debate[Any]) -> Any:
-    judged = yield from debate.ask("judge", "verdict", answer=Ballot, aliases=SIDES, last_speaker="", conceding="")
+    judged = yield from debate.ask("judge", "verdict", answer=Ballot, aliases=SIDES, **JUDGING)
     return verdict(debate, judged)
 
 

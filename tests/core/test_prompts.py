@@ -37,6 +37,7 @@ FORMATS = Path(formats.__file__).parent
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 PLENTY = {"max_total_output_tokens": 100_000, "max_runtime_seconds": 100_000}
 NAMES = {"debater_a": A, "debater_b": B}
+JUDGING = {"sides": (A, B), "last_speaker": "", "conceding": "", "wording": 0}
 TWO_MODELS = {"debater_a": "x:one", "debater_b": "x:two"}
 SPEECHES = (
     "Cats wash themselves, and a dog does not.",
@@ -213,7 +214,7 @@ def test_nothing_anybody_writes_opens_or_closes_a_tag(topic: str, speeches: list
     plain = ["x" if speech else "" for speech in speeches]
     steps = [
         Step("debater_a", "argument", 3, aliases=NAMES, variables={"stance": "pro", "last": False}),
-        Step("judge", "verdict", aliases=NAMES, variables={"last_speaker": "", "conceding": ""}),
+        Step("judge", "verdict", aliases=NAMES, variables=JUDGING),
     ]
     for models in (("x:m", "x:m"), ("x:m", "x:other")):
         for step in steps:

@@ -44,6 +44,7 @@ PLAYED: dict[str, dict[str, Played]] = {
     "duel": {
         "": Played({"max_rounds": 2, "judge": "each_round"}),
         "-concluded": Played({"max_rounds": 3}, "Think of the neighbours.", concluding=True),
+        "-careful": Played({"max_rounds": 1, "depth": "careful"}),
     },
     "critique": {"": Played({"max_rounds": 2, "min_rounds": 1})},
     "evaluation": {"": Played({"exchanges": 1})},

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import moot
 from moot import formats
-from moot.core.debate import Settings
 from moot.formats import DEFAULT, built_in
 from moot.llm.providers import BUILT_IN
 from moot.terminal.cli import USUAL_FORMAT
+from moot.trust.judging import JudgedSettings
 
 ROOT = Path(moot.__file__).parent
 FORMATS = Path(formats.__file__).parent
@@ -55,7 +55,7 @@ def _words() -> Iterator[str]:
     for format in built_in():
         yield format.name
         yield from (seat.name for seat in format.seats if seat.player == "model")
-        yield from {*format.settings.model_fields} - {*Settings.model_fields}
+        yield from {*format.settings.model_fields} - {*JudgedSettings.model_fields}
         yield from format.reasons
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from moot.core.debate import Status, Usage
+from moot.core.trust import Trust
 from moot.errors import BadReply
 from moot.formats.duel.format import DUEL, SIDES, Ballot, Verdict
 from moot.llm.client import Completion, Request
@@ -112,6 +113,7 @@ async def test_the_judge_s_turn_carries_the_verdict_and_reads_as_a_summary() -> 
         models=dict.fromkeys((*SIDES, "judge"), "scripted:model"),
         caveats=[ONE_MODEL],
         language="en",
+        trust=Trust(level="Low", reasons=["judged once: whether another judging would say the same is not known"]),
     )
 
 

@@ -17,6 +17,7 @@ from moot.core.format import NEW, AnyFormat
 from moot.core.replay import next_steps, replayed_steps
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, ScriptChanged, faults
+from moot.llm.local import BUILT_IN_MODEL
 from moot.llm.models import ModelChoice, Models
 from moot.llm.providers import PREFERRED, USUAL
 from moot.retrieval.sources import read_sent
@@ -41,16 +42,15 @@ class Drafts:
     async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue], background: str = "") -> Record:
         chosen = known_formats.find(self._formats, format)
         checked = self._check_settings(chosen, await self._with_sources(chosen, settings))
+        seats = {seat.name: await self._seat_settings(checked, seat) for seat in chosen.seats if seat.player == "model"}
         record = Record(
             id=new_id("DEB"),
             format=chosen.name,
             format_version=chosen.version,
             topic="\n\n".join(filter(None, (check_topic(topic), _check_background(background)))),
             # With the defaults of today: a later version with others must not change this debate.
-            settings=checked.model_dump(mode="json"),
-            seats={
-                seat.name: await self._seat_settings(checked, seat) for seat in chosen.seats if seat.player == "model"
-            },
+            settings=_at_depth(checked, seats).model_dump(mode="json"),
+            seats=seats,
             created_at=time.time(),
         )
         if checked.max_cost is not None:
@@ -147,7 +147,7 @@ class Drafts:
         known = ", ".join(sorted(format.settings.model_fields))
         try:
             checked: Settings = format.settings.model_validate(
-                clean({**self._settings.formats.get(format.name, {}), **settings}), context=NEW
+                clean({**self._configured(format), **settings}), context=NEW
             )
         except ValidationError as error:
             raise InvalidInput(f"{format.name} settings: {faults(error)}; known: {known}") from None
@@ -157,6 +157,10 @@ class Drafts:
                 if seat not in seats:
                     raise InvalidInput(f"{format.name} has no seat {seat!r}; its seats: {', '.join(seats)}")
         return self._with_providers(checked, format) if format.bare_models else checked
+
+    def _configured(self, format: AnyFormat) -> Mapping[str, JsonValue]:
+        depth = self._settings.depth if "depth" in format.settings.model_fields else None
+        return {**({"depth": depth} if depth else {}), **self._settings.formats.get(format.name, {})}
 
     def _with_providers(self, settings: Settings, format: AnyFormat) -> Settings:
         """The settings with the usual provider before the models of groups that are named without one."""
@@ -175,6 +179,14 @@ class Drafts:
             settings.temperatures.get(seat.name, seat.temperature),
             settings.max_tokens.get(seat.name, seat.max_tokens),
         )
+
+
+def _at_depth(settings: Settings, seats: Mapping[str, SeatSettings]) -> Settings:
+    """What the built-in tiny model says is judged once unless somebody asks for more: more would say nothing more."""
+    asked = {"depth", "judgings"} & settings.model_fields_set
+    tiny = {seat.model for seat in seats.values()} == {BUILT_IN_MODEL}
+    is_quick = tiny and not asked and "depth" in type(settings).model_fields
+    return settings.model_copy(update={"depth": "quick"}) if is_quick else settings
 
 
 def _changed(

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from moot.core.trust import Trust
 from moot.text.language import Language, language_of
 
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -205,6 +206,10 @@ class Step:
     """What the seat may write, known when the step is asked for; its prompt says so then and ever after."""
     visible: frozenset[int] | range | None = None
     """The positions of the turns that the seat reads; None when it reads all. A person's words are read by everyone."""
+    order: tuple[int, ...] | None = None
+    """The positions of all turns as the seat reads them; None when it reads them in the order in which they stand."""
+    prompt: str = ""
+    """The name of its prompt's file where that is not its kind."""
     timeout: float | None = None
     """The seconds it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""
     pause: float | None = None
@@ -270,10 +275,16 @@ class Outcome(BaseModel):
     """Where each figure of its words comes from, a line each."""
     language: str = "en"
     """The code of the language of its fixed words."""
+    trust: Trust | None = None
+    """How far it can be relied on, where that was examined."""
 
     @property
     def say(self) -> Language:
         return language_of("", self.language)
+
+    def trust_text(self) -> str:
+        """How far it can be relied on, in a line; empty where that was not examined."""
+        return self.trust.text(self.say) if self.trust else ""
 
     def headline(self) -> str:
         """The outcome in a line."""

@@ -111,6 +111,8 @@ class Format(Generic[S, O_co]):
     """What an argument map of a debate shows."""
     charts: Callable[[Debate[S], Any], Iterable[ChartData]] = lambda debate, outcome: ()
     """What is drawn of a finished debate and its outcome, besides who spoke when and what it cost."""
+    folded: frozenset[str] = frozenset()
+    """Kinds of turns that examine the turn before them: readers see them folded under it."""
     example: str = ""
     """A topic for it, as a form suggests one."""
     files: Files | None = None

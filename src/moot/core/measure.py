@@ -148,7 +148,7 @@ class Measure:
         aliases = None if step.aliases is None else tuple(step.aliases.items())
         rules = self._rules(debate, step, aliases)
         alone = layout(self._format, debate, step) == "per_seat"
-        readers = self._readers.setdefault((rules, aliases, step.seat if alone else None), [])
+        readers = self._readers.setdefault((rules, aliases, step.order, step.seat if alone else None), [])
         for reader in reversed(readers):
             if reader.reads_on(step.visible):
                 reader.visible = step.visible

@@ -72,7 +72,8 @@ class Prompts:
         """What the turns from `since` on add to a prompt: one growing text for all seats that read each other, or the
         seat's own turns as its replies, each after the instruction that asked for it."""
         alone = layout(format, debate, step) == "per_seat"
-        for at, turn in enumerate(debate.transcript[since:], since):
+        for at in _places(debate, step)[since:]:
+            turn = debate.transcript[at]
             if alone and turn.seat == step.seat and _sees(step, turn):
                 yield Part("user", self.instruction(format, debate, debate.steps[at], at))
                 yield Part("assistant", _blinded(format, step, turn.content), at)
@@ -88,7 +89,7 @@ class Prompts:
         cap = step.max_tokens or debate.output_cap(seat.name)
         return self._render(
             format,
-            step.kind,
+            step.prompt or step.kind,
             topic=debate.topic,
             s=debate.settings,
             seat=seat,
@@ -155,6 +156,12 @@ def _without_first(message: Message, number: int) -> Message:
         return message
     (start, _), (_, end) = gone[0], gone[-1]
     return Message(message.role, message.content[:start] + LEFT_OUT + message.content[end:])
+
+
+def _places(debate: Debate[Any], step: Step) -> Sequence[int]:
+    """Where the turns stand in the order in which the step reads them; what a person has said since comes last."""
+    places = range(len(debate.transcript))
+    return places if step.order is None else (*step.order, *places[len(step.order) :])
 
 
 def _readable(debate: Debate[Any], step: Step, before: int) -> Iterator[Turn]:

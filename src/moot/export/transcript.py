@@ -6,7 +6,7 @@ letter by letter otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from moot.core.debate import Outcome, Record
 from moot.core.events import TurnFinished
@@ -20,11 +20,12 @@ from moot.trust.figures import section
 
 def transcript(reading: Reading) -> str:
     """Every word of a debate, with its outcome, as markdown."""
+    folded = reading.format.folded
     blocks = [
         *_heading(reading),
         "## Outcome",
         *(outcome_blocks(reading.outcome) if reading.outcome else _no_outcome(reading.record)),
-        *(block for section in reading.sections for block in (f"## {section.title}", *_turns(section.turns))),
+        *(block for section in reading.sections for block in (f"## {section.title}", *_turns(section.turns, folded))),
     ]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
@@ -32,9 +33,13 @@ def transcript(reading: Reading) -> str:
 def outcome_blocks(outcome: Outcome) -> Iterator[str]:
     """An outcome as markdown for whoever wants no document of the format's own."""
     yield f"**{in_line(outcome.headline())}**"
-    yield in_line(outcome.lead)
+    if outcome.lead:
+        yield in_line(outcome.lead)
     if table := outcome.table():
         yield table_of(table)
+    if outcome.trust:
+        yield in_line(outcome.trust_text())
+        yield "\n".join(f"- {in_line(reason)}" for reason in outcome.trust.reasons)
     yield contained(outcome.summary, MAX_HEADING)
     yield section(outcome.figures, outcome.say, 3)
     if outcome.caveats:
@@ -77,10 +82,11 @@ def _no_outcome(record: Record) -> Iterator[str]:
     yield f"There is none: the debate is {record.status}."
 
 
-def _turns(turns: Iterable[TurnFinished]) -> Iterator[str]:
+def _turns(turns: Iterable[TurnFinished], folded: Collection[str]) -> Iterator[str]:
     for turn in turns:
         yield f'<a id="turn-{turn.position}"></a>'
-        yield f"### {in_line(turn.title)} · {in_line(turn.kind)}"
+        level = "####" if turn.kind in folded else "###"
+        yield f"{level} {in_line(turn.title)} · {in_line(turn.kind)}"
         if turn.marks:
             yield f"*{in_line(', '.join(turn.marks))}*"
         yield contained(turn.content, MAX_HEADING)

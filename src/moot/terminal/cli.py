@@ -63,6 +63,8 @@ def debate(
         typer.Option(metavar="PATH", help="A file, folder or 'pattern' of documents or code to argue from."),
     ] = None,
     stance_a: Annotated[str | None, typer.Option(metavar="pro|con", help="Debater A's stance.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Judge once: the price of a plain debate.")] = False,
+    careful: Annotated[bool, typer.Option("--careful", help="Judge up to eight times.")] = False,
     model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
     model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
     set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
@@ -83,7 +85,15 @@ def debate(
     if list:
         run(commands.list_debates(as_json))
     tape, how = commands.Tape(record, replay, timing), watch.watching(as_json, output)
-    options = {"perspectives": perspectives, "max_rounds": max_rounds, "stance_a": stance_a, "model": model}
+    if quick and careful:
+        raise typer.BadParameter("give --quick or --careful, not both")
+    options = {
+        "perspectives": perspectives,
+        "max_rounds": max_rounds,
+        "stance_a": stance_a,
+        "depth": "quick" if quick else "careful" if careful else None,
+        "model": model,
+    }
     asked = commands.Asked(question, format or "", options, model_for or [], set or [], source or [], no_checkpoints)
     if resume:
         run(commands.resume(resume, asked, tape, how, estimate), runs_debates=True)

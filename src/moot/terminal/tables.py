@@ -49,6 +49,7 @@ def outcome_view(outcome: Outcome, reason: str) -> RenderableType:
         for row in cells[1:]:
             table.add_row(*(printable(str(cell)) for cell in row))
         parts += [table, Text()]
+    parts += [Text(printable(line)) for line in _trust_lines(outcome)]
     parts += [Text(f"! {printable(caveat)}", style="yellow") for caveat in outcome.caveats]
     parts.append(Text(f"Ended because {printable(reason)}.", style="dim"))
     return Padding(Group(*parts), (1, len(INDENT), 0, len(INDENT)))
@@ -59,7 +60,13 @@ def outcome_text(outcome: Outcome, reason: str) -> str:
     caveats = [f"! {caveat}" for caveat in outcome.caveats]
     table = [*aligned(outcome.table()), ""] if outcome.table() else []
     lead = [outcome.lead, ""] if outcome.lead else []
-    return printable("\n".join([outcome.headline(), "", *lead, *table, *caveats, f"Ended because {reason}."]))
+    trust = _trust_lines(outcome)
+    return printable("\n".join([outcome.headline(), "", *lead, *table, *trust, *caveats, f"Ended because {reason}."]))
+
+
+def _trust_lines(outcome: Outcome) -> list[str]:
+    """How far it can be relied on, and why not further."""
+    return [outcome.trust_text(), *(f"  - {reason}" for reason in outcome.trust.reasons), ""] if outcome.trust else []
 
 
 def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:

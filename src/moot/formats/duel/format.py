@@ -1,48 +1,58 @@
 """The duel: Debater A and Debater B argue pro and con, round after round, and a judge scores them.
 
 All three know the sides by neutral names, so that nobody favours a label, and read the same growing text, so that
-little of it is paid for twice. The winner follows from the scores.
+little of it is paid for twice. The winner follows from the scores: the mean of several judgings, every other one of
+which is shown the debate with the sides mirrored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Any, Literal, TypeAlias
 
-from pydantic import AliasChoices, Field, StringConstraints, WithJsonSchema, computed_field, create_model
+from pydantic import Field
 
 from moot.core.charts import ChartData, scores_by_round
-from moot.core.debate import Answer, Seat, Settings, Turn
-from moot.core.fields import Text, at_most
+from moot.core.debate import Seat, Settings, Step, Turn
 from moot.core.format import Format
 from moot.core.points import Point, speech_key
 from moot.core.script import Debate, Script
+from moot.core.trust import Judging
+from moot.formats.duel.ballot import CLEAR_MARGIN, Ballot, Scores, ballot_for
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.figures import provenance
+from moot.trust.judging import (
+    REJUDGING,
+    Call,
+    Judged,
+    JudgedSettings,
+    JudgeView,
+    call,
+    judge_in_pairs,
+    mirrored_order,
+    trust,
+    views,
+    weigh,
+)
 from moot.trust.neutral_names import neutral_names
 from moot.trust.quality import Rated
 
 Stance = Literal["pro", "con"]
-Winner = Literal["a", "b", "undecided"]
-# The schema says integer because grammars can bound integers; a judge that halves points is welcome all the same.
-Score = Annotated[
-    float, Field(ge=0, le=10, allow_inf_nan=False), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})
-]
 
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B"}
 SIDES = tuple(TITLES)
-CLEAR_MARGIN = 1.0
-"""Scores closer than this decide nothing."""
 CONCEDED = "CONCEDED"
 """The last line of a debater that gives in."""
 STALE_ROUNDS = 2
 """With a judge in each round: so many rounds without a new argument end the debate."""
 
 
-class DuelSettings(Settings):
+class FirstSettings(Settings):
+    """What can be chosen from version 1 on."""
+
     stance_a: Stance = Field("pro", title="Debater A argues", description="Debater A's stance; B takes the other")
     judge: Literal["end", "each_round"] = Field("end", description="when the judge speaks")
     model_debater: str | None = Field(None, description="the model of both debaters")
@@ -53,43 +63,17 @@ class DuelSettings(Settings):
         return dict(zip(SIDES, ("pro", "con") if self.stance_a == "pro" else ("con", "pro"), strict=True))
 
 
-def leader(score_a: float, score_b: float) -> Winner:
-    if round(abs(score_a - score_b), 6) < CLEAR_MARGIN:  # 8.2 - 7.2 is a little less than 1 to a computer
-        return "undecided"
-    return "a" if score_a > score_b else "b"
+class DuelSettings(JudgedSettings, FirstSettings):
+    pass
 
 
-class Scores(Answer):
-    """What the judge has handed in from version 1 on."""
-
-    shown = "summary"
-
-    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    score_a: Score
-    score_b: Score
-    no_new_substantive_arguments: bool = False
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def winner(self) -> Winner:
-        return leader(self.score_a, self.score_b)
-
-    @classmethod
-    def fallback(cls) -> Self:
-        summary = "The judge's answer could not be read, so neither side is declared the winner."
-        return cls.model_validate({"summary": summary, "score_a": 5, "score_b": 5})
-
-
-class Ballot(Scores):
-    """What the judge hands in."""
-
-    lead: Annotated[Text, at_most(500)] = ""
+Duel: TypeAlias = Debate[FirstSettings] | Debate[DuelSettings]
 
 
 class Verdict(Rated):
     """How the duel ended, with everything that weakens it."""
 
-    winner: Winner
+    winner: Call
     score_a: float
     score_b: float
     stance_a: Stance
@@ -122,11 +106,30 @@ class Verdict(Rated):
         )
 
 
-def script(debate: Debate[DuelSettings], form: type[Scores] = Ballot) -> Script[Verdict]:
-    s = debate.settings
-    names = dict(zip(SIDES, neutral_names(debate.topic), strict=True))
-    ballot = ballot_for(form, *names.values())
-    stale = 0
+def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
+    names = _names(debate)
+    judged = yield from _debated(debate, names, Ballot)
+    if any(map(concedes, debate.transcript)):  # which decides it, whatever the judge says
+        return verdict(debate, judged or (yield from debate.ask_all([_judging(debate, names, Ballot)]))[0])
+    ask = partial(_view, debate, names, judged.round if judged else None)
+    every = yield from judge_in_pairs(debate, ask, _judging_of, CLEAR_MARGIN, judged)
+    return _weighed(debate, every)
+
+
+def first_script(debate: Debate[FirstSettings]) -> Script[Verdict]:
+    """Version 1: judged once."""
+    names = _names(debate)
+    judged = yield from _debated(debate, names, Scores)
+    return verdict(debate, judged or (yield from debate.ask_all([_judging(debate, names, Scores)]))[0])
+
+
+def _names(debate: Duel) -> dict[str, str]:
+    return dict(zip(SIDES, neutral_names(debate.topic), strict=True))
+
+
+def _debated(debate: Duel, names: Mapping[str, str], form: type[Scores]) -> Script[Turn | None]:
+    """All rounds; the last verdict, if it was given after the last speech."""
+    s, stale = debate.settings, 0
     judged: Turn | None = None
     with debate.until_closing():
         speaking = (*SIDES, "judge") if s.judge == "each_round" else SIDES
@@ -134,16 +137,15 @@ def script(debate: Debate[DuelSettings], form: type[Scores] = Ballot) -> Script[
             if (yield from _speeches(debate, names, round)):
                 break
             if s.judge == "each_round":
-                judged = yield from _judge(debate, names, ballot, round)
+                (judged,) = yield from debate.ask_all([_judging(debate, names, form, round)])
                 stale = stale + 1 if (judged.data or {}).get("no_new_substantive_arguments") else 0
                 if stale == STALE_ROUNDS:
                     debate.end_rounds("no_new_substantive_arguments")
-    if judged is None or any(turn.seat in SIDES for turn in debate.transcript[judged.position + 1 :]):
-        judged = yield from _judge(debate, names, ballot)
-    return verdict(debate, judged)
+    spoken_since = judged and any(turn.seat in SIDES for turn in debate.transcript[judged.position + 1 :])
+    return None if spoken_since else judged
 
 
-def _speeches(debate: Debate[DuelSettings], names: Mapping[str, str], round: int) -> Script[bool]:
+def _speeches(debate: Duel, names: Mapping[str, str], round: int) -> Script[bool]:
     """Both sides speak; true when one gives in, and the other need not speak any more."""
     s = debate.settings
     for seat in SIDES:
@@ -155,19 +157,33 @@ def _speeches(debate: Debate[DuelSettings], names: Mapping[str, str], round: int
     return False
 
 
-def _judge(
-    debate: Debate[DuelSettings], names: Mapping[str, str], ballot: type[Scores], round: int | None = None
-) -> Script[Turn]:
+def _judging(debate: Duel, names: Mapping[str, str], form: type[Scores], round: int | None = None) -> Step:
+    """The first, or only, judging; `names` begins with the side that is shown first."""
     spoke = [turn.seat for turn in debate.transcript if turn.seat in SIDES]
     unanswered = round in (None, debate.settings.max_rounds) and len(spoke) > len(SIDES)
-    return debate.ask(
-        "judge",
-        "verdict",
-        round,
-        answer=ballot,
-        aliases=names,
-        last_speaker=names[spoke[-1]] if unanswered else "",
-        conceding=next((names[turn.seat] for turn in debate.transcript if concedes(turn)), ""),
+    variables = {
+        "sides": tuple(names.values()),
+        "last_speaker": names[spoke[-1]] if unanswered else "",
+        "conceding": next((names[turn.seat] for turn in debate.transcript if concedes(turn)), ""),
+        "wording": 0,
+    }
+    ballot = ballot_for(form, *names.values())
+    return Step("judge", "verdict", round, answer=ballot, aliases=names, variables=variables)
+
+
+def _view(debate: Duel, names: Mapping[str, str], round: int | None, view: JudgeView) -> Step:
+    """A judging of a finished duel; mirrored, B is shown first and has the name that A has otherwise."""
+    shown = dict(zip(reversed(SIDES), names.values(), strict=True)) if view.mirrored else names
+    step = _judging(debate, shown, Ballot, round)
+    if view == JudgeView():
+        return step
+    return replace(
+        step,
+        kind=REJUDGING,
+        prompt=step.kind,
+        answer=ballot_for(Ballot, *names.values(), view.mirrored),
+        variables={**step.variables, "wording": view.wording},
+        order=mirrored_order(debate.transcript, SIDES) if view.mirrored else None,
     )
 
 
@@ -176,7 +192,36 @@ def concedes(turn: Turn) -> bool:
     return turn.kind == "argument" and turn.content.rstrip(" \n*_.").endswith("\n" + CONCEDED)
 
 
-def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
+def _judging_of(turn: Turn, view: JudgeView) -> Judging:
+    ballot = Ballot.model_validate(turn.data)
+    return Judging(
+        position=turn.position,
+        mirrored=view.mirrored,
+        wording=view.wording,
+        score_a=ballot.score_a,
+        score_b=ballot.score_b,
+        counted="fallback" not in turn.marks,
+    )
+
+
+def _weighed(debate: Debate[DuelSettings], judged: Judged) -> Verdict:
+    """The verdict of all judgings: their mean scores, in the words of the one that is nearest to these."""
+    judgings = [_judging_of(*each) for each in zip(judged.turns, views(len(judged.turns)), strict=True)]
+    stability = weigh(judgings, CLEAR_MARGIN)
+    if stability is None:
+        readable = (turn for turn in judged.turns if "fallback" not in turn.marks)
+        alone = verdict(debate, next(readable, judged.turns[0]))
+    else:
+        nearest = min(stability.counted, key=lambda judging: abs(judging.margin - stability.margin))
+        alone = verdict(debate, next(turn for turn in judged.turns if turn.position == nearest.position))
+        alone.score_a, alone.score_b = round(stability.score_a, 2), round(stability.score_b, 2)
+        alone.winner = call(stability.margin, CLEAR_MARGIN)
+    alone.trust = trust(debate, judged, stability, CLEAR_MARGIN)
+    return alone
+
+
+def verdict(debate: Duel, judged: Turn) -> Verdict:
+    """The verdict of one judging."""
     ballot = Ballot.model_validate(judged.data)
     stances = debate.settings.stances
     conceded = next((turn.seat[-1] for turn in debate.transcript if concedes(turn)), None)
@@ -193,17 +238,7 @@ def verdict(debate: Debate[DuelSettings], judged: Turn) -> Verdict:
     )
 
 
-@cache
-def ballot_for(base: type[Scores], *names: str) -> type[Scores]:
-    """The ballot as the judge sees it: one score under each neutral name."""
-    fields = {
-        field: (Score, Field(validation_alias=AliasChoices(f"score_{name.lower()}", field)))
-        for field, name in zip(("score_a", "score_b"), names, strict=True)
-    }
-    return create_model("Ballot", __base__=base, **fields)  # type: ignore[call-overload, no-any-return]
-
-
-def points(debate: Debate[DuelSettings]) -> Iterator[Point]:
+def points(debate: Duel) -> Iterator[Point]:
     """The motion, and every speech for or against it, which answers the other side's last one."""
     yield Point("motion", debate.topic, title="Motion", claim=True)
     last: dict[str, str] = {}
@@ -219,23 +254,23 @@ def points(debate: Debate[DuelSettings]) -> Iterator[Point]:
             last[turn.seat] = speech_key(turn)
 
 
-def charts(debate: Debate[DuelSettings], outcome: Verdict) -> Iterator[ChartData]:
+def charts(debate: Duel, outcome: Verdict) -> Iterator[ChartData]:
     names = {f"score_{seat[-1]}": title for seat, title in TITLES.items()}
     yield from scores_by_round(debate.transcript, "verdict", names)
 
 
-def _caveats(debate: Debate[DuelSettings], judged: Turn) -> Iterator[str]:
+def _caveats(debate: Duel, judged: Turn) -> Iterator[str]:
     if "fallback" in judged.marks:
         yield debate.language("the judge's answer could not be read: these scores are a placeholder")
     yield from about_turns(debate, TITLES)
     yield from about_models(debate, "judge", TITLES)
 
 
-def notes(debate: Debate[DuelSettings], turn: Turn) -> tuple[str, ...]:
+def notes(debate: Duel, turn: Turn) -> tuple[str, ...]:
     return (debate.language("gives in: the debate is over"),) if concedes(turn) else ()
 
 
-_DUEL = Format(
+_DUEL: Format[Any, Verdict] = Format(
     name="duel",
     version=2,
     summary="Two debaters argue for and against before a judge who scores them.",
@@ -250,10 +285,19 @@ _DUEL = Format(
     notes=notes,
     points=points,
     charts=charts,
-    first=("stance_a",),
+    folded=frozenset({REJUDGING}),
+    first=("stance_a", "depth"),
     reasons={"conceded": "a debater conceded", "no_new_substantive_arguments": "nothing new was argued"},
     bare_models=True,
 )
 
-_FIRST = replace(_DUEL, version=1, script=partial(script, form=Scores), folder=_DUEL.folder / "version_1")
+_FIRST = replace(
+    _DUEL,
+    version=1,
+    settings=FirstSettings,
+    script=first_script,
+    folder=_DUEL.folder / "version_1",
+    folded=frozenset(),
+    first=("stance_a",),
+)
 DUEL = replace(_DUEL, earlier=(_FIRST,))

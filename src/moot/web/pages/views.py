@@ -153,6 +153,8 @@ class TurnCard:
     """Whether it is by somebody who leads or judges, and does not argue."""
     beside: bool
     """Whether it ran at the same time as another one of its kind and round."""
+    folded: bool
+    """Whether it only examines the one before it."""
 
 
 class Cards(NamedTuple):
@@ -171,7 +173,8 @@ def cards(reading: Reading) -> Iterator[Cards]:
         spoken = words.is_speech(reading.format, event) and bool(event.content or event.marks)
         line = in_a_line(html.striptags()) if spoken else _aside(event, reading.format)
         colour, chair = colours.get(event.seat, 0), event.seat in chairs
-        return TurnCard(event, colour, spoken, html, line, chair, event.position in beside)
+        folded = event.kind in reading.format.folded
+        return TurnCard(event, colour, spoken, html, line, chair, event.position in beside and not folded, folded)
 
     for title, events in reading.sections:
         yield Cards(title, tuple(map(card, events)))

@@ -1,0 +1,73 @@
+"""What a judge of a duel hands in: a score for each side, under the neutral names."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Self
+
+from pydantic import (
+    AliasChoices,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    computed_field,
+    create_model,
+    model_validator,
+)
+
+from moot.core.debate import Answer
+from moot.core.fields import Text, at_most
+from moot.trust.judging import Call, call
+
+# The schema says integer because grammars can bound integers; a judge that halves points is welcome all the same.
+Score = Annotated[
+    float, Field(ge=0, le=10, allow_inf_nan=False), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})
+]
+CLEAR_MARGIN = 1.0
+"""Scores closer than this decide nothing."""
+
+
+class Scores(Answer):
+    """What the judge has handed in from version 1 on."""
+
+    shown = "summary"
+
+    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    score_a: Score
+    score_b: Score
+    no_new_substantive_arguments: bool = False
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def winner(self) -> Call:
+        return call(self.score_a - self.score_b, CLEAR_MARGIN)
+
+    @classmethod
+    def fallback(cls) -> Self:
+        summary = "The judge's answer could not be read, so neither side is declared the winner."
+        return cls.model_validate({"summary": summary, "score_a": 5, "score_b": 5})
+
+
+class Ballot(Scores):
+    """What the judge hands in."""
+
+    lead: Annotated[Text, at_most(500)] = ""
+
+
+@cache
+def ballot_for(base: type[Scores], first: str, second: str, mirrored: bool = False) -> type[Scores]:
+    """The ballot as the judge sees it: a score under each neutral name, that of the side shown first before the other.
+
+    Mirrored, the side shown first is B.
+    """
+    fields = {
+        field: (Score, Field(validation_alias=AliasChoices(f"score_{name.lower()}", field)))
+        for field, name in (("score_a", first), ("score_b", second))
+    }
+    validators = {"exchanged": model_validator(mode="after")(_exchanged)} if mirrored else {}
+    return create_model("Ballot", __base__=base, __validators__=validators, **fields)  # type: ignore[call-overload, no-any-return]
+
+
+def _exchanged(ballot: Scores) -> Scores:
+    ballot.score_a, ballot.score_b = ballot.score_b, ballot.score_a
+    return ballot
