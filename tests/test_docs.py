@@ -41,7 +41,6 @@ async def test_the_format_in_the_docs_works_as_written(tmp_path: Path, monkeypat
         "figures": [],
         "language": "en",
         "trust": None,
-        "figures": [],
         "winner": "first",
     }
     assert "slam" in sys.modules

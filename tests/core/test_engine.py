@@ -247,7 +247,6 @@ async def test_a_batch_plays_side_by_side_and_none_reads_another() -> None:
         "figures": [],
         "language": "en",
         "trust": None,
-        "figures": [],
     }
     assert await stage.order() == ONE_ROUND
     assert [turn.content for turn in await stage.turns()] == [
