@@ -302,7 +302,11 @@ def test_a_prompt_file_of_a_stranger_s_runs_no_code_and_ends_soon(tmp_path: Path
     assert isinstance(told.value.__context__, jinja2.TemplateError)
 
 
-@pytest.mark.parametrize("given", [{"s": DUEL.settings()}, {"s": DUEL.seats[0]}, {"s": DUEL}, {"s": Path()}], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [{"s": DUEL.settings()}, {"s": DUEL.seats[0]}, {"s": DUEL}, {"s": Path()}],
+    ids=["settings", "seat", "format", "path"],
+)
 def test_a_prompt_file_calls_nothing_of_what_it_is_given(tmp_path: Path, given: dict[str, object]) -> None:
     names = [each for each in dir(type(given["s"])) if callable(inspect.getattr_static(given["s"], each, None))]
     for name in names:

@@ -56,7 +56,7 @@ def scorecard(
         overall_before=round(before, 2),
         overall_after=round(after, 2),
         debated=s.debate,
-        idea_digest=digest(s.quotable(debate.topic)),
+        idea_digest="" if first else digest(s.quotable(debate.topic)),
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
         caveats=list(_caveats(debate, topics, not_judged)),
         figures=[] if first else _figures(debate, topics),
