@@ -34,7 +34,6 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
     """An outcome as markdown for whoever wants no document of the format's own."""
     yield f"**{in_line(outcome.headline())}**"
     if outcome.lead:
-        if outcome.lead:
         yield in_line(outcome.lead)
     if table := outcome.table():
         yield table_of(table)
