@@ -349,6 +349,8 @@ class Record:
     tries_from: int = 0
     """Only attempts of later runs count against what may fail."""
     origin: Origin | None = None
+    unreadable: str = ""
+    """Why it cannot be read whole, if so; it can be looked at then, and no more."""
 
     @property
     def language(self) -> Language:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from moot.core.format import AnyFormat, Choice, Format
-from moot.errors import InvalidInput, Missing
+from moot.errors import InvalidInput, Missing, WrongStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,5 +78,7 @@ def find(formats: Mapping[str, AnyFormat], name: str) -> AnyFormat:
 
 
 def of_record(formats: Mapping[str, AnyFormat], record: Record) -> AnyFormat:
-    """The format by whose rules a debate began."""
+    """The format by whose rules a debate began. Raises WrongStatus where a debate cannot be read whole."""
+    if record.unreadable:
+        raise WrongStatus(f"{record.id} can only be looked at: {record.unreadable}")
     return find(formats, record.format).as_of(record.format_version)

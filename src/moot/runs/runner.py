@@ -24,6 +24,7 @@ from moot.records.documents import Documents
 from moot.runs.process import is_dead, this_process
 from moot.runs.retries import TAKEN_OVER, Retries, attempts, first_missing
 from moot.settings import AppSettings
+from moot.store.refusals import check_readable
 from moot.store.retrying import RetryingStore, until_back
 from moot.store.store import Store
 from moot.telemetry.telemetry import Telemetry
@@ -204,6 +205,7 @@ class Runner:
         Every takeover happens here, and is kept as a failure of the run that has died.
         """
         before = (await self.store.load(debate_id)).record
+        check_readable(before)
         known = self.formats.get(before.format)
         if queued and known and before.format_version > known.version:  # it would end as failed here
             version = f"version {before.format_version} of {before.format}"

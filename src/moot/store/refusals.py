@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from moot.core.debate import Record, Status
 from moot.errors import Busy, Fenced, MootError, NotFound, WrongStatus
 from moot.store.database import Row
-from moot.store.sql import record_from
+from moot.store.rows import record_from
 
 ENDED = (Status.STOPPED, Status.FINISHED, Status.FAILED)
 
@@ -38,6 +38,8 @@ def fenced(debate_id: str, run: int, found: Sequence[Row], position: int | None 
 
 def cannot_take(record: Record, now: float) -> MootError:
     """Why a debate cannot be taken now."""
+    if record.unreadable:
+        return _unreadable(record)
     if record.status is Status.FINISHED:
         return WrongStatus(f"{record.id} is finished; there is nothing left to run")
     if record.lease_until is None or record.lease_until < now:
@@ -47,8 +49,20 @@ def cannot_take(record: Record, now: float) -> MootError:
     return Busy(f"{record.id} is being run by {owner}, whose lease lasts {left:.0f} s more; stop it there or wait")
 
 
+def check_readable(record: Record) -> None:
+    """What is not known whole is not run. Raises WrongStatus."""
+    if record.unreadable:
+        raise _unreadable(record)
+
+
+def _unreadable(record: Record) -> WrongStatus:
+    return WrongStatus(f"{record.id} can only be looked at: {record.unreadable}")
+
+
 def cannot_enqueue(record: Record) -> WrongStatus:
     """Why a debate cannot go on now."""
+    if record.unreadable:
+        return _unreadable(record)
     reasons = {
         Status.FINISHED: "there is nothing left to run",
         Status.WAITING: "it goes on when the person it asks has replied",

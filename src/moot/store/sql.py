@@ -1,24 +1,22 @@
-"""The SQL files and the rows: what both databases share. Knows no connection and runs nothing."""
+"""The SQL files and their parameters: what both databases share. Knows no connection and runs nothing."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
 import orjson
 
-from moot.core.debate import NO_USAGE, Failure, Origin, Rating, Record, SeatSettings, Status, Turn, Usage, Workflow
-from moot.core.notices import Notice
-from moot.core.stored import StoredDebate
+from moot.core.debate import Record, Status, Turn
 from moot.errors import SchemaTooNew
-from moot.store.database import Parameter, Parameters, Row
+from moot.store.database import Parameter, Parameters
 
 Dialect: TypeAlias = Literal["sqlite", "postgres"]
-T = TypeVar("T")
 
 FOLDER = Path(__file__).parent
 
@@ -78,7 +76,7 @@ def _for_dialect(sql: str, dialect: Dialect) -> str:
     return re.sub(rf"/\*{dialect}\b(.*?)\*/", r"\1", sql, flags=re.DOTALL)
 
 
-# Rows
+# Parameters
 
 
 def parameters_of(stored: object, /, **others: Parameter) -> dict[str, Parameter]:
@@ -118,6 +116,8 @@ def list_parameters(
 ) -> dict[str, Parameter]:
     """Which debates a list has, and behind which one it begins."""
     created_at, id = after or (None, None)
+    if created_at is not None and created_at <= 0.0:  # stands for any damaged time before 1970, which a list ends with
+        created_at = -math.inf
     found = {"pattern": pattern(words) if words else None, "about": to_json([*map(pattern, about)]) if about else None}
     return {"limit": limit, "status": status, "format": format, **found, "created_at": created_at, "id": id}
 
@@ -127,66 +127,5 @@ def pattern(words: str) -> str:
     return "%" + re.sub("[!%_]", r"!\g<0>", words.casefold()) + "%"
 
 
-def read(kind: Callable[..., T], row: Row, /, **others: object) -> T:
-    """A dataclass of a row's columns, but for those fields that are stored in another way."""
-    values = {name: convert(row[name]) for name, convert in _columns(kind) if name not in others}
-    return kind(**values, **others)
-
-
-@cache
-def _columns(kind: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-    # SQLite has no booleans, and JSON no floats that are whole.
-    converts = {
-        "bool": bool,
-        "float": float,
-        "float | None": lambda value: None if value is None else float(value),
-    }
-    return tuple((field.name, converts.get(str(field.type), lambda value: value)) for field in fields(kind))
-
-
-def record_from(row: Row) -> Record:
-    seats = {seat: SeatSettings(**chosen) for seat, chosen in orjson.loads(row["seats"]).items()}
-    origin = None if row["origin_debate"] is None else Origin(row["origin_debate"], row["origin_position"])
-    return read(
-        Record,
-        row,
-        settings=orjson.loads(row["settings"]),
-        seats=seats,
-        status=Status(row["status"]),
-        outcome=_object(row["outcome"]),
-        origin=origin,
-    )
-
-
-def turn_from(row: Row) -> Turn:
-    usage, marks = Usage(**orjson.loads(row["usage"])), tuple(orjson.loads(row["marks"]))
-    return read(Turn, row, data=_object(row["data"]), usage=usage, marks=marks)
-
-
-def usage_from(usages: str | None) -> Usage:
-    """The sum of usages that were put together with commas."""
-    return sum((Usage(**each) for each in orjson.loads(f"[{usages or ''}]")), NO_USAGE)
-
-
-def stored_from(record: Record, whole: Row) -> StoredDebate:
-    ratings = [read(Rating, row) for row in whole["ratings"]]
-    workflows = [read(Workflow, row) for row in whole["workflows"]]
-    return StoredDebate(
-        record,
-        tuple(map(turn_from, whole["turns"])),
-        tuple(read(Failure, row) for row in whole["failures"]),
-        ratings[0] if ratings else None,
-        workflows[0] if workflows else None,
-        tuple(read(Notice, row) for row in whole["deliveries"]),
-    )
-
-
 def to_json(value: object) -> str:
     return orjson.dumps(value).decode()
-
-
-def _object(text: str | None) -> Any:
-    if text is None:
-        return None
-    value = orjson.loads(text)
-    return value if isinstance(value, dict) else {"stored": value}  # which no version of moot has written

@@ -5,6 +5,7 @@ A call is a generator that yields statements and receives their rows; a database
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,18 +17,18 @@ from moot.core.stored import StoredDebate
 from moot.errors import StoreError
 from moot.store.database import Database, Job, Operation, Row, Whole, alone, ask, reading, run_of, writing
 from moot.store.processes import Running, Unfinished, Worker
-from moot.store.refusals import answered, cannot_delete, cannot_enqueue, cannot_take, fenced, no_workflow, not_found
-from moot.store.sql import (
-    debate_parameters,
-    list_parameters,
-    parameters_of,
-    read,
-    record_from,
-    stored_from,
-    to_json,
-    turn_parameters,
-    usage_from,
+from moot.store.refusals import (
+    answered,
+    cannot_delete,
+    cannot_enqueue,
+    cannot_take,
+    check_readable,
+    fenced,
+    no_workflow,
+    not_found,
 )
+from moot.store.rows import read, record_from, status_from, stored_from, with_usage
+from moot.store.sql import debate_parameters, list_parameters, parameters_of, to_json, turn_parameters
 
 
 class Cursor(NamedTuple):
@@ -132,22 +133,23 @@ class Store:
     ) -> Operation[tuple[Summary, ...]]:
         """The same debates with what a list shows of them beside the record, in the same single statement."""
         rows = yield ask("list_debates", summed=True, **list_parameters(limit, status, format, words, after))
-        return tuple(
-            Summary(record_from(row), row["turns"], usage_from(row["usages"]), row["stars"], row["workflow"])
-            for row in rows
-        )
+        return tuple(map(_summary, rows))
 
     @reading
     def unfinished(self) -> Operation[tuple[Unfinished, ...]]:
         """What a process should look after, the longest waiting first."""
         rows = yield ask("list_unfinished")
-        return tuple(Unfinished(record_from(row), row["waiting_since"], row["now"]) for row in rows)
+        found = (Unfinished(record_from(row), row["waiting_since"], row["now"]) for row in rows)
+        return tuple(each for each in found if not each.record.unreadable)
 
     @reading
     def counts(self) -> Operation[dict[Status, int]]:
         """How many debates there are of each status."""
         rows = yield ask("count_debates")
-        return {Status(row["status"]): row["count"] for row in rows}
+        counts: Counter[Status] = Counter()
+        for row in rows:
+            counts[status_from(row["status"])] += row["count"]
+        return dict(counts)
 
     @reading
     def failure_counts(self) -> Operation[dict[str, int]]:
@@ -214,7 +216,9 @@ class Store:
             raise cannot_take(record_from(row), row["now"])
         # From here on only this run can append, so its turns are read in a statement of their own.
         (whole,) = yield Whole(debate_id)
-        return stored_from(record_from(rows[0]), whole)
+        taken = stored_from(record_from(rows[0]), whole)
+        check_readable(taken.record)
+        return taken
 
     @writing
     def append(self, debate_id: str, turn: Turn) -> Operation[Control]:
@@ -362,6 +366,11 @@ class Store:
         yield alone("note_attempt", **attempt)
 
 
+def _summary(row: Row) -> Summary:
+    record, usage = with_usage(record_from(row), row["usages"])
+    return Summary(record, row["turns"], usage, row["stars"], row["workflow"])
+
+
 def _find(debate_id: str) -> Operation[Row]:
     rows = yield ask("find_debate", debate_id=debate_id)
     if not rows:
@@ -380,5 +389,7 @@ def _enqueued(debate_id: str, watched: bool = False) -> Operation[Record | None]
     rows = yield ask("enqueue", debate_id=debate_id, watched=watched)
     if not rows:
         return None
+    record = record_from(rows[0])
+    check_readable(record)
     yield run_of(rows[0])
-    return record_from(rows[0])
+    return record
