@@ -71,6 +71,11 @@ def _code_of(command: Command) -> Exit:
         return Exit.FAILED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    except OSError:
+        raise
+    except Exception as error:
+        log.exception("something went wrong inside")
+        return print_error(f"something went wrong inside ({type(error).__name__}); moot.log tells more", Exit.FAILED)
 
 
 class Asked(NamedTuple):
