@@ -176,6 +176,9 @@ Debater A (pro) wins, 8 : 5
 Debater A  pro     8
 Debater B  con     5
 
+Trust: Low
+  - judged once: whether another judging would say the same is not known
+
 ! one model, mock, spoke in every seat
 Ended because all rounds were played.
 
@@ -217,7 +220,7 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (["debate", "x", "--model", "deepseek:x"], 2, "deepseek needs a key: set DEEPSEEK_API_KEY, or .*"),
         (["debate", "x", "--model", "nobody:x"], 2, "no provider in 'nobody:x': write PROVIDER:MODEL with one .*"),
         (["debate", "x", "--set", "judge"], 2, "'judge' is not of the form KEY=VALUE"),
-        (["debate", "x", "--format", "duel", "--set", "size=3"], 2, "duel settings: size: .*; known: judge, .*"),
+        (["debate", "x", "--format", "duel", "--set", "size=3"], 2, "duel settings: size: .*; known: depth, judge, .*"),
         (
             ["debate", "x", "--format", "duel", "--max-rounds", "0"],
             2,
