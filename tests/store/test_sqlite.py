@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.core.debate import Record, Turn
-from moot.core.engine import Control
+from moot.core.debate import Record, Status, Turn
+from moot.core.engine import Control, RunResult
 from moot.errors import Busy, Fenced, StoreError
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
@@ -286,3 +286,10 @@ async def test_a_full_disk_is_reported_and_the_debate_goes_on_when_there_is_room
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         positions = connection.execute("SELECT position FROM turns ORDER BY position").fetchall()
     assert positions == [(position,) for position in range(int(stored) + 1)]
+
+
+async def test_a_debate_does_not_end_before_it_began_when_the_clock_was_set_back(store: Store, path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE debates SET created_at = 9e9")
+    await store.end("DEB-1", 1, RunResult(Status.FAILED, "failed", error="No."))
+    assert (await store.load("DEB-1")).record.finished_at == 9e9

@@ -154,9 +154,10 @@ WHERE id = :debate_id AND run = :run AND status IN ('running', 'stopping')
 RETURNING id;
 
 -- name: end
+-- A clock that was set back ends nothing before it began, here and below.
 UPDATE debates
 SET status = :status, stop_reason = :stop_reason, outcome = :outcome, error = :error,
-    finished_at = CASE WHEN :status IN ('stopped', 'finished', 'failed') THEN moot_now() END,
+    finished_at = CASE WHEN :status IN ('stopped', 'finished', 'failed') THEN /*sqlite max */ /*postgres greatest */ (created_at, moot_now()) END,
     waiting_since = CASE WHEN :status IN ('queued', 'waiting') THEN moot_now() END,
     owner = NULL, lease_until = NULL
 WHERE id = :debate_id AND run = :run AND status IN ('running', 'stopping')
@@ -167,7 +168,7 @@ RETURNING *;
 UPDATE debates
 SET status = CASE status WHEN 'stopping' THEN 'stopped' ELSE status END,
     stop_reason = CASE status WHEN 'stopping' THEN 'stopped' ELSE stop_reason END,
-    finished_at = CASE status WHEN 'stopping' THEN moot_now() ELSE finished_at END,
+    finished_at = CASE status WHEN 'stopping' THEN /*sqlite max */ /*postgres greatest */ (created_at, moot_now()) ELSE finished_at END,
     owner = NULL, lease_until = NULL
 WHERE id = :debate_id AND run = :run AND status IN ('running', 'stopping')
 RETURNING id;
@@ -178,7 +179,7 @@ RETURNING id;
 UPDATE debates
 SET status = CASE WHEN lease_until >= clock.now THEN 'stopping' ELSE 'stopped' END,
     stop_reason = CASE WHEN lease_until >= clock.now THEN stop_reason ELSE 'stopped' END,
-    finished_at = CASE WHEN lease_until >= clock.now THEN finished_at ELSE clock.now END,
+    finished_at = CASE WHEN lease_until >= clock.now THEN finished_at ELSE /*sqlite max */ /*postgres greatest */ (created_at, clock.now) END,
     owner = CASE WHEN lease_until >= clock.now THEN owner END,
     lease_until = CASE WHEN lease_until >= clock.now THEN lease_until END
 FROM (SELECT moot_now() AS now) AS clock
@@ -193,7 +194,8 @@ RETURNING *;
 -- name: pause
 -- A person has not answered in time: nothing waits any more, and the debate can be resumed.
 UPDATE debates
-SET status = 'stopped', stop_reason = 'checkpoint_timeout', finished_at = moot_now()
+SET status = 'stopped', stop_reason = 'checkpoint_timeout',
+    finished_at = /*sqlite max */ /*postgres greatest */ (created_at, moot_now())
 WHERE id = :debate_id AND deleted_at IS NULL AND status = 'waiting'
 RETURNING *;
 
