@@ -73,6 +73,7 @@ def test_an_approved_decision_is_written_as_its_export_says(server: ModelServer)
     assert (front["debate"], front["title"], front["status"]) == (debate_id, QUESTION, "accepted")
     assert re.findall(r"^## .*", text, re.MULTILINE) == [
         "## Question",
+        "## Next steps",
         "## Tensions",
         "## Dissent",
         "## Perspectives",
@@ -130,7 +131,7 @@ def test_a_debate_is_exported_as_markdown_as_its_trace_and_as_a_page(
     assert markdown.out.startswith(f"---\ndebate: {decided}\ntitle: {QUESTION}\n")
     assert json.loads(whole.out) == json.loads(moot(capsys, "show", decided, "--json").out)
     assert page.out.startswith("<!DOCTYPE html>\n")
-    assert re.findall(r"<(?:title|h1)[^>]*>(.*?)</", page.out) == [QUESTION, f"Decision: {QUESTION}"]
+    assert re.findall(r"<(?:title|h1)[^>]*>(.*?)</", page.out) == [QUESTION, "Use Redis."]
     assert "<script" not in page.out
 
 

@@ -76,6 +76,7 @@ def verdict(theatre: Theatre, debate_id: str) -> str:
     return (
         "**Debater A (pro) wins, 7 : 4**\n\n"
         "|  | stance | score |\n| --- | --- | --- |\n| Debater A | pro | 7 |\n| Debater B | con | 4 |\n\n"
+        "Trust: Low\n\n- judged once: whether another judging would say the same is not known\n\n"
         "The better reasons won.\n\n"
         "Before you trust it:\n\n- one model, scripted:model, spoke in every seat\n\n"
         f"— [moot {debate_id}]({theatre.url}/debates/{debate_id})"

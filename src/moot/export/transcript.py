@@ -41,7 +41,8 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
         yield in_line(outcome.trust_text())
         yield "\n".join(f"- {in_line(reason)}" for reason in outcome.trust.reasons)
     yield contained(outcome.summary, MAX_HEADING)
-    yield section(outcome.figures, outcome.say, 3)
+    if outcome.figures:
+        yield section(outcome.figures, outcome.say, 3)
     if outcome.caveats:
         yield "Before you trust it:"
         yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
