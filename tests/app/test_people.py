@@ -150,15 +150,30 @@ async def test_approval_is_asked_with_the_recommendation_and_its_confidence() ->
     asking = await at_approval()
     reason = "the perspectives did not come to one recommendation; one model, scripted:model, spoke in every seat"
     assert await asking.question() == Question(
-        f"Use Redis. It is fast enough.\nConfidence: Low ({reason}).", ("approve", "guide", "reject"), 1800
+        f"Use Redis. It is fast enough.\nConfidence: Low ({reason}).\nGuidance or a reason to reject it leads to a "
+        "revision (3 left); rejected without a reason, it is over.",
+        ("approve", "guide", "reject"),
+        1800,
     )
 
 
-async def test_a_decision_is_rejected_with_a_reason() -> None:
+async def test_a_decision_that_is_rejected_without_a_reason_ends_as_rejected() -> None:
     asking = await at_approval()
-    await asking.reply("reject", "We have no budget.")
+    await asking.reply("reject")
     outcome = Decision.model_validate((await asking.run()).outcome)
-    assert (outcome.approved, outcome.remark) == (False, "We have no budget.")
+    assert (outcome.approved, outcome.remark) == (False, "")
+
+
+async def test_a_reason_to_reject_a_decision_leads_to_a_revision_but_not_for_ever() -> None:
+    asking = await at_approval()
+    for _ in range(MAX_REVISIONS):
+        await asking.reply("reject", "We have no budget.")
+        assert await asking.run() == RunResult(Status.WAITING, due_in=1800.0)
+    assert (await asking.question() or Question("", ())).text.endswith("\nNo revision is left: rejected, it is over.")
+    await asking.reply("reject", "Still none.")
+    outcome = Decision.model_validate((await asking.run()).outcome)
+    assert (outcome.approved, outcome.remark) == (False, "Still none.")
+    assert [each.text for each in outcome.told] == ["We have no budget."] * MAX_REVISIONS
 
 
 async def test_guidance_at_the_approval_leads_to_a_revision_but_not_for_ever() -> None:

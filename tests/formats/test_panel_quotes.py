@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -100,8 +100,13 @@ async def test_a_figure_in_the_decision_that_nobody_said_is_named_and_leaves_low
     assert outcome.confidence == "Low"
 
 
-async def test_a_revision_sees_the_whole_record_before_it_and_what_the_person_wants() -> None:
-    said = iter([HumanReply("guide", "Mind the cost."), HumanReply("approve")])
+@pytest.mark.parametrize(
+    ("action", "asked"), [("guide", "Revise the decision record"), ("reject", "rejected your decision record")]
+)
+async def test_a_revision_sees_the_whole_record_before_it_and_what_the_person_wants(
+    action: Literal["guide", "reject"], asked: str
+) -> None:
+    said = iter([HumanReply(action, "Mind the cost."), HumanReply("approve")])
 
     def person(step: Step) -> HumanReply:
         return next(said) if step.kind == "approval" else HumanReply("continue")
@@ -113,6 +118,8 @@ async def test_a_revision_sees_the_whole_record_before_it_and_what_the_person_wa
     outcome = Decision.model_validate((await stage.run()).outcome)
     first, second = [request for (kind, _), request in _calls(panelists) if kind == "synthesis"]
     assert "Order a server." not in first.messages[-1].content
+    assert asked in second.messages[-1].content
     assert '"tasks": [\n  "Order a server."\n ]' in second.messages[-1].content
     assert "Mind the cost." in "".join(message.content for message in second.messages)
     assert [(each.round, each.text) for each in outcome.told] == [(1, "Mind the cost.")]
+    assert outcome.approved

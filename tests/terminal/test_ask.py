@@ -154,7 +154,9 @@ def test_what_is_not_an_answer_is_asked_again(server: ModelServer) -> None:
         ("Your guidance: ", "  \n"),
         (PROMPT, "E\n"),
         (PROMPT, "reject\n"),
-        ("Your reason: ", "No money.\n"),
+        ("Your reason (or none): ", "No money.\n"),
+        (PROMPT, "R\n"),
+        ("Your reason (or none): ", "\n"),
     )
     assert code == 0
     first = shown[shown.index("[C]ontinue") : shown.index("▌ Moderator  synthesis")]
@@ -170,7 +172,7 @@ def test_what_is_not_an_answer_is_asked_again(server: ModelServer) -> None:
         "> E",
         "",
     ]
-    assert said(ID.findall(shown)[0]) == [("guidance", ""), ("approval", "No money.")]
+    assert said(ID.findall(shown)[0]) == [("guidance", ""), ("approval", "No money."), ("approval", "")]
     assert not Path("docs").exists()
     assert "workflow" not in shown
 
@@ -305,7 +307,7 @@ def test_as_json_there_are_only_events_on_stdout_and_the_way_on_is_told_on_stder
     assert second.err == "\nWritten to docs/decisions/0001-should-we-use-redis-or-postgresql-for-caching.md\n"
 
 
-@pytest.mark.parametrize("options", [[], ["--continue", "--end"], ["--guide", ""]], ids=["none", "two", "empty"])
+@pytest.mark.parametrize("options", [[], ["--continue", "--end"]], ids=["none", "two"])
 def test_a_reply_is_one_thing(options: list[str]) -> None:
     ran = run("reply", "DEB-none", *options)
     assert (ran.code, ran.out) == (2, "")

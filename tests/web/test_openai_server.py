@@ -256,7 +256,8 @@ def test_a_debate_that_waits_asks_in_words_and_the_next_messages_answer_it(theat
         "- anything else: guidance that everybody reads",
         "- `continue`: go on\n- `end`: end the rounds and come to a conclusion\n"
         "- anything else: guidance that everybody reads",
-        "- `approve`: accept it\n- `reject: why`: turn it down\n- anything else: guidance that everybody reads",
+        "- `approve`: accept it\n- `reject: why`, or `reject`: turn it down\n"
+        "- anything else: guidance that everybody reads",
     ]
     assert heard.moot[-1]["status"] == "finished"
     assert number_of_debates(theatre) == 1
@@ -288,8 +289,8 @@ def test_an_answer_that_a_question_does_not_take_is_refused_and_changes_nothing(
         first: Any = client.chat.completions.create(
             model="moot/panel", messages=CATS, extra_body={"moot": {"checkpoints": True, "max_rounds": 1}}
         )
-        messages = [*CATS, first.choices[0].message.to_dict(), {"role": "user", "content": "reject"}]
-        with pytest.raises(openai.BadRequestError, match="`reject` needs a text: say what you want the debate to hear"):
+        messages = [*CATS, first.choices[0].message.to_dict(), {"role": "user", "content": "guide:"}]
+        with pytest.raises(openai.BadRequestError, match="`guide` needs a text: say what you want the debate to hear"):
             client.chat.completions.create(model="moot/panel", messages=messages)
     assert stored(theatre, first.moot["debate"]).record.status is Status.WAITING
 

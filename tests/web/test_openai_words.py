@@ -245,7 +245,9 @@ def test_exact_words_are_actions_and_all_others_guidance_or_the_answer(
 
 
 def test_words_that_are_no_answer_are_refused_with_those_that_are() -> None:
-    with pytest.raises(InvalidInput, match=r"reply with one of `approve`: accept it; `reject: why`: turn it down$"):
+    with pytest.raises(
+        InvalidInput, match=r"reply with one of `approve`: accept it; `reject: why`, or `reject`: turn it down$"
+    ):
         heard("Hm.", ("approve", "reject"))
 
 

@@ -258,7 +258,7 @@ def new_id(kind: str) -> str:
 
 def check_words(action: Action, text: str) -> str:
     text = check_text(text)
-    if not text and action in ("guide", "answer", "reject"):
+    if not text and action in ("guide", "answer"):
         raise InvalidInput(f"`{action}` needs a text: say what you want the debate to hear")
     return text
 

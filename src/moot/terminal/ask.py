@@ -29,7 +29,7 @@ LABELS: Mapping[Action, str] = {
 TEXTS: Mapping[Action, str] = {
     "guide": "Your guidance: ",
     "answer": "Your answer: ",
-    "reject": "Your reason: ",
+    "reject": "Your reason (or none): ",
 }
 WIDTH = 78
 

@@ -158,7 +158,7 @@ def reply(
     end: Annotated[bool, typer.Option("--end", help="End the rounds and conclude.")] = False,
     answer: Annotated[str | None, typer.Option(metavar="TEXT", help="The answer to a question.")] = None,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the decision.")] = False,
-    reject: Annotated[str | None, typer.Option(metavar="REASON", help="Reject the decision.")] = None,
+    reject: Annotated[str | None, typer.Option(metavar="REASON", help="Reject the decision; '' for no reason.")] = None,
     output: Annotated[Path | None, typer.Option(metavar="DIR", help="Where an approved decision is written.")] = None,
     record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
     replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,

@@ -243,7 +243,7 @@ def _background(app: App) -> AbstractAsyncContextManager[object]:
 
 async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], tape: Tape, how: Watching) -> Exit:
     """Say one thing to a debate; when it was waiting for it, go on with the debate and watch it."""
-    given = [(action, text) for action, text in answers.items() if text]
+    given = [(action, text) for action, text in answers.items() if text not in (None, False)]
     if len(given) != 1:
         raise InvalidInput(f"give one of {', '.join(f'--{action}' for action in answers)}")
     (action, text), *_ = given

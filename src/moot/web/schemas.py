@@ -53,7 +53,9 @@ class Fork(Body):
 
 class Reply(Body):
     action: Action
-    text: StrictStr = Field("", description="at most 2000 characters; `guide`, `answer` and `reject` need one")
+    text: StrictStr = Field(
+        "", description="at most 2000 characters; `guide` and `answer` need one, `reject` may have one: why"
+    )
     position: StrictInt | None = Field(
         None, ge=0, le=2**31, description="of the question this answers; without it, `guide` is heard at any time"
     )

@@ -207,8 +207,8 @@ def _told(debate: Debate[Any]) -> Iterator[Told]:
     round = 0
     for turn in debate.transcript:
         round = turn.round or round
-        rejects = (turn.data or {}).get("action") == "reject"
-        if turn.seat == "human" and turn.content and turn.kind != "conclude" and not rejects:
+        ends = turn is debate.transcript[-1] and (turn.data or {}).get("action") == "reject"
+        if turn.seat == "human" and turn.content and turn.kind != "conclude" and not ends:
             yield Told(round=round, turn=turn.position, text=turn.content)
 
 

@@ -158,29 +158,39 @@ def _checkpoint(debate: Debate[PanelSettings], round: int) -> Script[None]:
 
 
 def _closing(debate: Debate[PanelSettings], casting: Casting) -> Script[Decision]:
-    """The synthesis, and its approval; guidance leads to a revision, which sees all of the record before it."""
+    """The synthesis, and its approval; guidance, or a reason to reject it, leads to a revision, which sees all of the
+    record before it."""
     if not any(map(spoken, debate.transcript)):
         return decision(debate, casting, None)
-    earlier: Turn | None = None
-    for revision in range(MAX_REVISIONS + 1):
-        synthesis = yield from _synthesis(debate, casting, earlier)
+    earlier, rejected = None, False
+    for left in range(MAX_REVISIONS, -1, -1):
+        synthesis = yield from _synthesis(debate, casting, earlier, rejected)
         drafted = decision(debate, casting, synthesis)
         if not debate.settings.checkpoints:
             return drafted
-        actions: tuple[Literal["approve", "guide", "reject"], ...] = (
-            ("approve", "guide", "reject") if revision < MAX_REVISIONS else ("approve", "reject")
-        )
-        sure = debate.language("Confidence")
-        text = f"{synthesis.content}\n{sure}: {drafted.confidence} ({'; '.join(drafted.reasons)})."
-        question = Question(text, actions, debate.settings.checkpoint_timeout_seconds)
-        said = yield from debate.ask_person("approval", question)
-        if said.action != "guide":
+        said = yield from debate.ask_person("approval", _approval(debate, synthesis, drafted, left))
+        if said.action == "approve" or not said.text:
             break
-        earlier = synthesis
+        earlier, rejected = synthesis, said.action == "reject"
     return decision(debate, casting, synthesis, said.action == "approve", said.text)
 
 
-def _synthesis(debate: Debate[PanelSettings], casting: Casting, earlier: Turn | None) -> Script[Turn]:
+def _approval(debate: Debate[PanelSettings], synthesis: Turn, drafted: Decision, left: int) -> Question:
+    """Whether it is approved, and what else a person's answer leads to, with so many revisions left."""
+    say = debate.language
+    actions: tuple[Literal["approve", "guide", "reject"], ...] = ("approve", "guide", "reject")
+    otherwise = say(
+        "Guidance or a reason to reject it leads to a revision ({left} left); rejected without a reason, it is over.",
+        left=left,
+    )
+    if not left:
+        actions, otherwise = ("approve", "reject"), say("No revision is left: rejected, it is over.")
+    sure = f"{say('Confidence')}: {drafted.confidence} ({'; '.join(drafted.reasons)})."
+    text = "\n".join([synthesis.content, sure, otherwise])
+    return Question(text, actions, debate.settings.checkpoint_timeout_seconds)
+
+
+def _synthesis(debate: Debate[PanelSettings], casting: Casting, earlier: Turn | None, rejected: bool) -> Script[Turn]:
     by_seat, agreed = names(debate), final_agreement(debate)
     return moderate(
         debate,
@@ -194,6 +204,7 @@ def _synthesis(debate: Debate[PanelSettings], casting: Casting, earlier: Turn | 
         agreeing=[by_seat[seat] for seat in agreed.agreeing],
         differing=[by_seat[seat] for seat in agreed.differing],
         earlier=Synthesis.model_validate(earlier.data).model_dump_json(indent=1) if earlier else "",
+        rejected=rejected,
     )
 
 

@@ -94,12 +94,14 @@ class Tools:
         self,
         debate_id: DebateId,
         action: Annotated[Action, Field(description="one of the question's actions; `guide` and `end` at any time")],
-        text: Annotated[str, Field(description="at most 2000 characters; `guide`, `answer`, `reject` need one")] = "",
+        text: Annotated[str, Field(description="at most 2000 characters; `guide` and `answer` need one")] = "",
         position: Annotated[
             int | None, Field(ge=0, le=2**31, description="of the question; the words are then for no other")
         ] = None,
     ) -> DebateReport:
         """Pass on a person's answer to what a debate asks, and let it go on; or guide one that runs.
+
+        A panel's decision that is rejected with a reason as `text` is revised, without one it ends as rejected.
 
         The words are a person's: ask them, unless they have left it to you.
         """

@@ -6,6 +6,7 @@ result and call again with the answer; what has to be known then travels with it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, TypeAlias
 
@@ -33,7 +34,7 @@ ANSWERS_BY_CALLING_AGAIN = "2026-07-28"
 QUESTION = "checkpoint"
 MAX_QUESTIONS = 10
 """Clients call again no more often than this for one result."""
-NEED_TEXT = {"answer", "guide", "reject"}
+NEED_TEXT = {"answer", "guide"}
 
 
 class PendingQuestion(BaseModel):
@@ -135,12 +136,18 @@ def _form(question: QuestionView) -> dict[str, Any]:
             "text": {
                 "type": "string",
                 "title": "Words",
-                "description": f"needed for: {', '.join(action for action in actions if action in NEED_TEXT)}",
+                "description": _words_for(actions),
                 "maxLength": MAX_WORDS,
             },
         },
         "required": ["action", "text"] if set(actions) <= NEED_TEXT else ["action"],
     }
+
+
+def _words_for(actions: Sequence[str]) -> str:
+    needed = ", ".join(action for action in actions if action in NEED_TEXT)
+    why = "your reason to reject it, if you have one" if "reject" in actions else ""
+    return "; ".join(filter(None, [needed and f"needed for: {needed}", why]))
 
 
 def _can_ask(context: CallContext) -> bool:

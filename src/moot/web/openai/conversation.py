@@ -193,7 +193,7 @@ WORDS: Mapping[Action, str] = {
     "continue": "`continue`: go on",
     "end": "`end`: end the rounds and come to a conclusion",
     "approve": "`approve`: accept it",
-    "reject": "`reject: why`: turn it down",
+    "reject": "`reject: why`, or `reject`: turn it down",
     "guide": "anything else: guidance that everybody reads",
     "answer": "your answer, in your own words",
 }
