@@ -19,8 +19,11 @@ from moot.core.debate import HumanReply, Status, Step, Usage
 from moot.core.engine import PlayerReply
 from moot.core.events import LimitReached, TurnFinished, Waiting
 from moot.core.script import Debate
+from moot.core.stored import StoredDebate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput
+from moot.export.documents import export
+from moot.export.transcript import transcript
 from moot.formats.panel.answers import Rebuttal
 from moot.formats.panel.casting import cast
 from moot.formats.panel.decision import Decision
@@ -28,6 +31,9 @@ from moot.formats.panel.format import PANEL
 from moot.formats.panel.settings import PanelSettings
 from moot.formats.panel.steps import WHOLE_SOURCES
 from moot.llm.client import Completion, Request
+from moot.reading.debate import Reading
+from moot.reading.views import debate_view
+from moot.terminal.tables import debate_row, introduction
 from moot.testing import ScriptedModel, scripted_app
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, SAFE, Call, Panelists, Stage, new_words, silent
 
@@ -229,6 +235,16 @@ async def test_a_clarified_question_has_the_moderator_s_restatement_as_its_title
     assert outcome.title == "Should the market move to Friday?"
     document = outcome.document(record, await stage.turns())
     assert "\ntitle: Should the market move to Friday?\n" in document
+    assert f"\nAsked as:\n\n{record.topic}\n" in document
+    assert record.title == "Should the market move to Friday?"
+    reading = Reading(StoredDebate(record, tuple(await stage.turns())), PANEL)
+    assert (debate_view(reading).title, debate_view(reading).topic) == (record.title, record.topic)
+    assert transcript(reading).count("\n# Should the market move to Friday?\n") == 1
+    assert f"\n## Question\n\n{record.topic}\n" in transcript(reading)
+    assert all(words in export(reading, "argdown") for words in (record.title, record.topic))
+    assert "<title>Should the market move to Friday?</title>" in export(reading, "html")
+    assert introduction(reading).plain.startswith(f"\n{record.title}\nasked as: {record.topic}\n")
+    assert debate_row(record, is_terminal=False)[-1].plain == record.title
     assert "- It is for a team of three. (the person who asked, before the first round, " in document
     issue = outcome.issue(record)
     assert issue is not None

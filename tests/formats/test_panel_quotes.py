@@ -93,6 +93,12 @@ async def test_only_a_false_quote_costs_confidence(quote: str, costs: bool) -> N
     assert any("quoted what does not stand" in reason for reason in outcome.reasons) == costs
 
 
+async def test_a_figure_in_the_decision_counts_by_what_it_is_worth() -> None:
+    synthesis = {"recommendation": "Use Redis, it holds 4.6 million entries."}
+    _, outcome = await played(Panelists(opening="It holds 4,600,000 entries.", synthesis=synthesis))
+    assert not [reason for reason in outcome.reasons if "figure" in reason]
+
+
 async def test_a_figure_in_the_decision_that_nobody_said_is_named_and_leaves_low_confidence() -> None:
     synthesis = {"recommendation": "Use Redis, it serves 77,000 requests.", "lead": "It costs 148 euros."}
     _, outcome = await played(Panelists(synthesis=synthesis))

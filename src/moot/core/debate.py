@@ -353,6 +353,12 @@ class Record:
     """Why it cannot be read whole, if so; it can be looked at then, and no more."""
 
     @property
+    def title(self) -> str:
+        """The question: as the outcome restates it, where it had to be clarified, or as it was asked."""
+        restated = (self.outcome or {}).get("title")
+        return restated if isinstance(restated, str) and restated.strip() else self.topic
+
+    @property
     def language(self) -> Language:
         return language_of(self.topic, str(self.settings.get("language") or ""))
 

@@ -31,7 +31,7 @@ def argdown(reading: Reading) -> str:
     names = _names(points, {event.position: _turn_title(event) for event in reading.events})
     blocks = [
         _front_matter(reading),
-        f"# {_escaped(_line(record.topic), MAX_TITLE)}",
+        f"# {_escaped(_line(record.title), MAX_TITLE)}",
         *("\n".join(_block(point, names, speakers)) for point in points),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -41,7 +41,8 @@ def _front_matter(reading: Reading) -> str:
     """Between two lines of equals signs, which therefore no value may hold."""
     record, headline = reading.record, reading.headline
     values = {
-        "title": _line(record.topic),
+        "title": _line(record.title),
+        **({"asked": _line(record.topic)} if record.title != record.topic else {}),
         "debate": record.id,
         "format": record.format,
         "date": iso(record.created_at)[:10],

@@ -23,7 +23,7 @@ def export(reading: Reading, style: str) -> str:
         case "html":
             from moot.export.html import page
 
-            return page(document(reading), reading.record.topic)
+            return page(document(reading), reading.record.title)
     raise InvalidInput(f"cannot export as {style!r}; choose md, json, html or argdown")
 
 

@@ -50,7 +50,7 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
 
 def _heading(reading: Reading) -> Iterator[str]:
     record = reading.record
-    question = " ".join(readable(record.topic).split())
+    question = " ".join(readable(record.title).split())
     title = shortened(question, MAX_TITLE)
     yield _front_matter(reading, question).rstrip("\n")
     yield f"# {in_line(title)}"

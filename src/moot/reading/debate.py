@@ -87,11 +87,6 @@ class Reading:
         return read_outcome(self.record, self.format)
 
     @property
-    def title(self) -> str:
-        """The question: as the outcome restates it, where it had to be clarified, or as it was asked."""
-        return getattr(self.outcome, "title", "") or self.record.topic
-
-    @property
     def headline(self) -> str | None:
         return self.outcome.headline() if self.outcome else None
 

@@ -111,6 +111,7 @@ class DebateView(BaseModel):
     id: str
     format: str
     topic: str
+    title: str = Field(description="the question as the outcome restates it, where it was clarified; else the topic")
     status: Status
     stop_reason: str | None
     error: str | None

@@ -33,7 +33,7 @@ class Place:
         if self.report:
             return reports.write(self.path, text, record.id, self.within)
         self._stays()
-        return files.write(self.path, reading.title, text, record.id)
+        return files.write(self.path, record.title, text, record.id)
 
     def find(self, debate_id: str) -> Path | None:
         from moot.records import files, reports

@@ -34,7 +34,9 @@ def introduction(reading: Reading) -> Text:
     else:
         who = ", ".join(f"{titles[seat]}: {model}" for seat, model in models.items())
     text = Text("\n")
-    text.append(printable(record.topic), style="bold")
+    text.append(printable(record.title), style="bold")
+    if record.title != record.topic:
+        text.append(printable(f"\nasked as: {record.topic}"), style="dim")
     origin = f" · {record.origin}" if record.origin else ""
     return text.append(printable(f"\n{record.format} {record.id} · {who}{origin}"), style="dim")
 
@@ -91,7 +93,7 @@ def _one_line(text: str) -> str:
 def debate_row(record: Record, is_terminal: bool) -> tuple[str, str, str, str, Text]:
     """For `print_table`: id, format, status, when it began, topic."""
     began = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
-    topic = Text(_one_line(record.topic), overflow="ellipsis", no_wrap=True)
+    topic = Text(_one_line(record.title), overflow="ellipsis", no_wrap=True)
     if record.origin:
         topic.append("\n" if is_terminal else " · ")  # a terminal cuts the topic
         topic.append(f"forked from {record.origin.debate}", style="dim")

@@ -16,7 +16,7 @@ from moot.formats.panel.answers import Evaluation
 from moot.formats.panel.casting import evaluation_of, names, spoken
 from moot.formats.panel.positions import agreement
 from moot.trust.novelty import REPEATS, STALE, SpokenBefore, repetition
-from moot.trust.quotes import Checked, Source, check_all
+from moot.trust.quotes import Checked, Source, check_all, cited, tags
 
 STALE_ROUNDS = 2
 MOSTLY_NEW = 0.8
@@ -69,8 +69,17 @@ def quotes_of(debate: Debate[Any], turn: Turn) -> tuple[Checked, ...]:
     """What a turn quotes, checked; without a tag too, unless somebody said so before."""
     if not debate.settings.sources or _has_no_marks(turn.content):
         return ()
+    sources = tuple(debate.settings.sources)
+    if debate.settings.rules == 1 or not _cites_untagged(turn.content, sources):
+        return quotes(turn.content, sources)
     said = (debate.topic, *(each.content for each in debate.transcript[: turn.position] if each.content))
-    return quotes(turn.content, tuple(debate.settings.sources), said if debate.settings.rules > 1 else None)
+    return quotes(turn.content, sources, said)
+
+
+@lru_cache(maxsize=256)
+def _cites_untagged(text: str, sources: tuple[Source, ...]) -> bool:
+    """Whether what was said before matters to what it quotes; it is put together for no other turn."""
+    return any(not found.tag for found in cited(text, tags(sources)))
 
 
 def _has_no_marks(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,14 +10,15 @@ from moot.core.script import Debate
 from moot.formats.panel.assessment import quotes_of
 from moot.formats.panel.casting import names, spoken
 from moot.formats.panel.positions import last_round
+from moot.text.language import Language, language_of
 from moot.text.plain import shortened
+from moot.trust.figures import figures
 from moot.trust.quotes import Checked, words
 
 MAX_MENTION = 160
 """Characters; a false quote is told to everybody, who should not get a speech in its place."""
 RUN = 4
 """So many words in a row that only the false quote has are taken from it."""
-FIGURE = re.compile(r"\d+(?:[.,'’]\d+|[\u202f\u00a0 ]\d{3}(?!\d))*")
 
 
 class Barred(NamedTuple):
@@ -78,21 +78,27 @@ def rests_on(debate: Debate[Any], text: str) -> Barred | None:
     """The false quote whose words or figures a text repeats, if it does."""
     if not (found := barred(debate)):
         return None
-    true_runs, true_figures = debate.once("true", lambda: (_runs(_true_text(debate)), _figures(_true_text(debate))))
-    runs, figures = _runs(text) - true_runs, _figures(text) - true_figures
-    taken = (each for each in found if runs & _runs(each.quote.quote) or figures & _figures(each.quote.quote))
+    true_runs = debate.once("true runs", lambda: _runs("\n".join(source.text for source in debate.settings.sources)))
+    runs, numbers = _runs(text) - true_runs, _values(text, debate.language) - _true_values(debate)
+    taken = (
+        each for each in found if runs & _runs(each.quote.quote) or numbers & _values(each.quote.quote, debate.language)
+    )
     return next(taken, None)
 
 
 def unsupported_figures(debate: Debate[Any], text: str) -> list[str]:
-    """The figures of a text, of two digits and more, that nobody said and no source has."""
+    """The figures of a text, from ten on and fractions, that nobody said and no source has."""
     said = [turn.content for turn in debate.transcript if spoken(turn) or turn.seat == "human"]
-    known = _figures(" ".join([_true_text(debate), debate.topic, *said]))
-    return [found[0] for found in FIGURE.finditer(text) if len(digits := _digits(found[0])) > 1 and digits not in known]
+    known = _true_values(debate).union(*(_values(each, debate.language) for each in (debate.topic, *said)))
+    found = (each for each in figures(text, debate.language) if each.value >= 10 or each.value % 1)
+    return [each.text for each in found if each.value not in known]
 
 
-def _true_text(debate: Debate[Any]) -> str:
-    return "\n".join(source.text for source in debate.settings.sources)
+def _true_values(debate: Debate[Any]) -> frozenset[float]:
+    """What the figures of the sources are worth."""
+    texts = [source.text for source in debate.settings.sources]
+    empty: frozenset[float] = frozenset()
+    return debate.once("true values", lambda: empty.union(*(_values(text, language_of(text)) for text in texts)))
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
@@ -101,12 +107,8 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(said[at : at + size]) for at in range(len(said) - size + 1))
 
 
-def _figures(text: str) -> frozenset[str]:
-    return frozenset(_digits(found) for found in FIGURE.findall(text))
-
-
-def _digits(figure: str) -> str:
-    return re.sub(r"\D", "", figure)
+def _values(text: str, language: Language) -> frozenset[float]:
+    return frozenset(figure.value for figure in figures(text, language))
 
 
 def marked(debate: Debate[Any], texts: Sequence[str]) -> list[str]:

@@ -40,6 +40,8 @@ def document(outcome: Decision, record: Record, turns: Sequence[Turn]) -> Iterat
     if outcome.approved is False:
         yield f"**{say('Rejected')}:** {in_line(outcome.remark) or '–'}\n"
     yield f"## {say('Question')}\n\n{_safe(outcome.title or record.topic)}\n"
+    if outcome.title:
+        yield f"{say('Asked as')}:\n\n{_safe(record.topic)}\n"
     yield from _section(say("This changes if"), outcome.conditions)
     yield from _section(say("Options considered"), list(_options(outcome)), safe=True)
     yield from _next_steps(outcome)

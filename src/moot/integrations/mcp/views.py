@@ -62,6 +62,7 @@ class PastDecision(BaseModel):
     id: str
     format: str
     topic: str
+    title: str
     headline: str | None
     finished_at: datetime | None
     origin: OriginView | None = Field(description="the debate it was forked from, if it was")
@@ -104,7 +105,8 @@ def _report(reading: Reading) -> DebateReport:
 
 def debate_line(reading: Reading) -> DebateView:
     view = debate_view(reading)
-    return view.model_copy(update={"topic": shortened(view.topic, MAX_TOPIC_IN_LISTS)})
+    shown = {name: shortened(getattr(view, name), MAX_TOPIC_IN_LISTS) for name in ("topic", "title")}
+    return view.model_copy(update=shown)
 
 
 def past_decision(reading: Reading) -> PastDecision:
