@@ -26,8 +26,8 @@ from moot.core.debate import (
     Turn,
     Usage,
     Workflow,
-    span_seconds,
 )
+from moot.core.duration import span_seconds
 from moot.core.format import USE_ITS_VERSION, AnyFormat, Choice, Format
 from moot.core.points import Point, speech_key
 from moot.core.script import Concluded, Debate, O_co, S, Script

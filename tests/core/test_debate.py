@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.debate import Limits, SeatSettings, Settings, Status, Turn, Usage, span_seconds
+from moot.core.debate import Limits, SeatSettings, Settings, Status, Turn, Usage
+from moot.core.duration import span_seconds
 from moot.core.events import LimitReached
 from moot.errors import ScriptChanged
 from moot.formats.duel.format import DUEL

@@ -282,7 +282,8 @@ async def test_the_cost_is_estimated_before_anything_is_created(house: House) ->
     await house.reader.open("/new?format=duel")
     page = await house.reader.submit("/new", "estimate", topic="Cats", duel__max_rounds="1")
     assert page.one("p", id="estimate").text == (
-        "about 960 output tokens in 3 calls, at most 1,600; the price is unknown"
+        "about 960 output tokens in 3 calls, at most 1,600; the price is unknown. Time, a guess: typically under "
+        "a minute, at most under a minute, at 50 tokens a second (assumed, as not all its models were measured yet)"
     )
     assert await house.app.list() == ()
 

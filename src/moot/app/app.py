@@ -15,11 +15,11 @@ from pydantic import JsonValue
 from moot import formats as known_formats
 from moot.app.changes import change_turn
 from moot.app.drafts import Drafts, check_text
+from moot.app.estimates import Expected, expected
 from moot.app.replies import say
 from moot.core.debate import Action, HumanReply, Rating, Record, Status, Turn, Workflow
 from moot.core.emitter import Sink
 from moot.core.engine import Player, RunResult, TurnStore, Until
-from moot.core.estimate import Estimate, estimate
 from moot.core.events import Event
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
@@ -169,11 +169,11 @@ class App:
             raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")
         return await self._go_on(made) if start and made.status is Status.QUEUED else made
 
-    async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Estimate:
-        """What such a debate would cost, at most and typically; calls no model."""
+    async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Expected:
+        """What such a debate would cost, at most and typically, and how long it may take; calls no model."""
         record = await self.drafts.new(format, topic, settings or {})
         rules = known_formats.of_record(self.formats, record)
-        return await asyncio.to_thread(estimate, record, rules, self.prompts, self.models.prices.cost)
+        return await expected(self.store, record, rules, self.prompts, self.models.prices.cost)
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.

@@ -5,7 +5,7 @@ Knows no format, no database, no model vendor and no clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
@@ -136,19 +136,6 @@ class Turn:
 
 PASSED_OVER = "passed_over"
 """The mark of a made-up turn that a script was never given; a format need not examine it."""
-
-
-def span_seconds(turns: Iterable[Turn]) -> float:
-    """The time in which at least one of these turns was being played.
-
-    Run by run: between two of them somebody may have set the clock.
-    """
-    total, end, run = 0.0, 0.0, -1
-    for turn in sorted(turns, key=lambda turn: (turn.run, turn.started_at)):
-        end, run = (end if turn.run == run else 0.0), turn.run
-        total += max(0.0, turn.finished_at - max(end, turn.started_at))
-        end = max(end, turn.finished_at)
-    return total
 
 
 class Answer(BaseModel):

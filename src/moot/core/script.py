@@ -18,8 +18,8 @@ from moot.core.debate import (
     Step,
     Turn,
     Usage,
-    span_seconds,
 )
+from moot.core.duration import span_seconds
 from moot.text.language import Language, language_of
 
 S = TypeVar("S", bound=Settings)

@@ -11,7 +11,8 @@ from typing import Any
 from typing_extensions import TypedDict  # pydantic can read those of `typing` from Python 3.12 on
 
 from moot.core.changes import current
-from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage, span_seconds
+from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage
+from moot.core.duration import span_seconds
 
 VERSION = 1
 SEARCHED, CONCLUDED = ("templates", "passages"), ("synthesis", "answer", "verdict")

@@ -158,12 +158,16 @@ async def fork(debate_id: str, position: int | None, asked: Asked, how: Watching
 
 async def estimate(asked: Asked, as_json: bool) -> None:
     async with build(settings.load()) as app:
-        most, typical = await app.estimate(asked.format, asked.topic(), await asked.settings(app.formats))
+        found = await app.estimate(asked.format, asked.topic(), await asked.settings(app.formats))
     if as_json:
-        print_json({"most": most, "typical": typical})
-    else:
-        rows = [(name, *usage_cells(usage)) for name, usage in (("at most", most), ("typically", typical))]
-        print_table(Console(), ("", "calls", "tokens in", "cached", "tokens out", "cost"), rows)
+        print_json(found)
+        return
+    console = Console()
+    rows = [(name, *usage_cells(usage)) for name, usage in (("at most", found.most), ("typically", found.typical))]
+    print_table(console, ("", "calls", "tokens in", "cached", "tokens out", "cost"), rows)
+    say(console, f"\nTime, {found.duration}")
+    if found.duration.warning:
+        say(console, f"! {found.duration.warning}", "yellow")
 
 
 async def resume(debate_id: str, asked: Asked, tape: Tape, how: Watching, estimate: bool) -> Exit | None:

@@ -16,7 +16,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from moot.app import App
-from moot.core.debate import Record, Status, span_seconds
+from moot.core.debate import Record, Status
+from moot.core.duration import span_seconds
 from moot.core.emitter import Sink
 from moot.core.engine import RunResult
 from moot.core.events import DebateStarted, Event, Waiting

@@ -273,8 +273,8 @@ async def list_models(server: Serving) -> schemas.ModelList:
 async def estimate(body: schemas.NewDebate, server: Serving) -> schemas.EstimateView:
     """What such a debate would cost, at most and typically; calls no model."""
     refuse_addresses(body.settings)
-    most, typical = await server.app.estimate(body.format, body.topic, body.settings)
-    return schemas.EstimateView(most=most, typical=typical)
+    found = await server.app.estimate(body.format, body.topic, body.settings)
+    return schemas.EstimateView(most=found.most, typical=found.typical, duration=found.duration)
 
 
 @routes.get("/health")

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
 
 from moot.core.debate import Action, JsonObject, Record, Usage
+from moot.core.duration import Duration
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
 from moot.formats import DEFAULT
@@ -148,6 +149,7 @@ class ModelList(BaseModel):
 class EstimateView(BaseModel):
     most: Usage
     typical: Usage
+    duration: Duration = Field(description="a guess, at the pace of its models lately or at one that is assumed")
 
 
 class Health(BaseModel):

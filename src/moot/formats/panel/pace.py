@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from moot.core.debate import Turn, span_seconds
+from moot.core.debate import Turn
+from moot.core.duration import span_seconds
 from moot.core.script import Debate
 from moot.formats.panel.casting import ARGUED, SEATS, muted, names
 

@@ -12,7 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
-from moot.core.debate import Answer, Question, Step, Turn, span_seconds
+from moot.core.debate import Answer, Question, Step, Turn
+from moot.core.duration import span_seconds
 from moot.core.fields import Flag, Text, Texts, Words, at_most
 from moot.core.points import Point
 from moot.core.script import Debate, Script
@@ -222,8 +223,7 @@ def _speech(
 
 def _checkpoint(debate: Debate[Any], round: int) -> Script[None]:
     evaluation = [turn for turn in debate.in_round(round) if turn.kind == "evaluation"][-1]
-    facts_line = _findings(debate, round)
-    text = "\n".join([evaluation.content, *facts_line])
+    text = "\n".join([evaluation.content, *_findings(debate, round)])
     question = Question(text, ("continue", "guide", "end"), debate.settings.checkpoint_timeout_seconds)
     said = yield from debate.ask_person("guidance", question, round)
     if said.action == "end":

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from moot.core.debate import Turn, span_seconds
+from moot.core.debate import Turn
+from moot.core.duration import span_seconds
 from moot.web.charts.drawing import LETTER, WIDTH, Anchor, Chart, chart, line, rect, series_class, ticks, words
 
 MAX_SILENCE = 60.0

@@ -205,13 +205,16 @@ class Pages:
         return self._page("debate.html", _status(error) if error else HTTPStatus.OK, **about)
 
     async def _estimate(self, format: str, topic: str, wanted: Mapping[str, Any]) -> str:
-        most, typical = await self._app.estimate(format, topic, wanted)
+        found = await self._app.estimate(format, topic, wanted)
+        most, typical = found
         tokens = (
             f"about {typical.output_tokens:,} output tokens in {typical.calls} calls, at most {most.output_tokens:,}"
         )
         if most.cost is None:
-            return f"{tokens}; the price is unknown"
-        return f"{cost_text(typical)}, at most {cost_text(most)}; {tokens}"
+            tokens = f"{tokens}; the price is unknown"
+        else:
+            tokens = f"{cost_text(typical)}, at most {cost_text(most)}; {tokens}"
+        return ". ".join(filter(None, [tokens, f"Time, {found.duration}", found.duration.warning]))
 
     def _form(self, chosen: str, posted: Posted, error: MootError | None = None, estimate: str = "") -> Response:
         faults = dict(error.faults) if isinstance(error, InvalidFields) else {}

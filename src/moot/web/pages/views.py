@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from moot.core.debate import Action, Bar, Cell, Turn, Usage, span_seconds
+from moot.core.debate import Action, Bar, Cell, Turn, Usage
+from moot.core.duration import span_seconds
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
 from moot.reading import words

@@ -1,0 +1,51 @@
+"""What a debate would take: money by its models' prices, time by the pace they had lately."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from moot.core.debate import Record, Status, Turn, Usage
+from moot.core.duration import Duration, duration, slowest
+from moot.core.estimate import Price, estimate
+from moot.core.format import AnyFormat
+from moot.core.prompts import Prompts
+from moot.core.stored import StoredDebate
+
+LATELY, READ = 20, 3
+"""So many of the last debates are looked through, and so many with these models are read."""
+
+
+class Store(Protocol):
+    async def list(self, *, limit: int, status: Status | None) -> tuple[Record, ...]: ...
+
+    async def load(self, debate_id: str) -> StoredDebate: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a debate takes at most and typically, and how long that may be."""
+
+    most: Usage
+    typical: Usage
+    duration: Duration
+
+    def __iter__(self) -> Iterator[Usage]:
+        return iter((self.most, self.typical))
+
+
+async def expected(store: Store, record: Record, format: AnyFormat, prompts: Prompts, price: Price) -> Expected:
+    most, typical = await asyncio.to_thread(estimate, record, format, prompts, price)
+    models = {seat.model for seat in record.seats.values()}
+    pace = slowest(models, await _lately(store, models))
+    limit: float = format.open(record).settings.max_runtime_seconds
+    return Expected(most, typical, duration(most.output_tokens, typical.output_tokens, pace, limit))
+
+
+async def _lately(store: Store, models: set[str]) -> Sequence[Turn]:
+    """The turns of the last debates with any of these models."""
+    known = await store.list(limit=LATELY, status=Status.FINISHED)
+    alike = [each for each in known if models & {seat.model for seat in each.seats.values()}]
+    return [turn for each in alike[:READ] for turn in (await store.load(each.id)).turns]
