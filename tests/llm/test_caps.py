@@ -57,6 +57,13 @@ async def test_a_reply_far_over_its_cap_is_cut_in_however_few_pieces_it_comes(
     assert (stream.finish_reason, stream.usage.output_tokens) == ("over_cap", CAP)
 
 
+async def test_a_line_that_does_not_end_is_cut_at_the_cap_of_its_text(session: aiohttp.ClientSession) -> None:
+    completion = await ask(session, hangs_after(STREAM_HEAD, framed(event("größer " * 300_000))))
+    assert completion.finish_reason == "over_cap"
+    assert len(completion.text) < CAP * (MOST_CHARACTERS_PER_TOKEN + 1)
+    assert completion.text.startswith("größer größer ")
+
+
 async def test_every_token_of_a_reply_within_its_cap_is_kept_however_long(session: aiohttp.ClientSession) -> None:
     tokens = [framed(event(" extraordinarily"[:7]))] * CAP
     completion = await ask(session, sends(STREAM_HEAD + b"".join(tokens) + framed(event("", "length"))))

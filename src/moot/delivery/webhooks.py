@@ -39,7 +39,7 @@ SECONDS = 15.0
 LEASE_SECONDS = 60.0
 AT_ONCE = 10
 """Notices that one receiver is told at the same time."""
-POLL_SECONDS = 5.0
+POLL_SECONDS = 1.0
 
 
 def hooks_by_status(hooks: Sequence[Webhook]) -> dict[Status, tuple[str, ...]]:

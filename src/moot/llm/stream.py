@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import orjson
+from pydantic_core import from_json
 
 from moot.core.debate import Usage
 from moot.errors import BadReply, ReplyCut
@@ -86,15 +87,23 @@ class StreamedReply:
         """Take what one read brought, which may end anywhere, and return its text."""
         self._rest += data
         if b"\n" not in data:
-            if len(self._rest) > MAX_LINE:
-                raise BadReply(f"{self.name} sent a line of more than {MAX_LINE} bytes")
-            return ""
+            return self._beginning() if len(self._rest) > MAX_LINE else ""
         lines = bytes(self._rest).split(b"\n")
         self._rest = bytearray(lines.pop())
         known, prefix = len(self._text), self.wire.prefix
         for line in lines:
             if line.startswith(prefix) and not self.over_cap:
                 self._take_object(line[len(prefix) :])
+        return "".join(self._text[known:])
+
+    def _beginning(self) -> str:
+        """The text at the beginning of a line that does not end: far over its cap, it is cut off there."""
+        known, line = len(self._text), bytes(self._rest[len(self.wire.prefix) :])
+        self._rest = bytearray()
+        with suppress(ValueError, AttributeError, KeyError, TypeError):
+            self.wire.take(self, from_json(line.decode(errors="ignore"), allow_partial="trailing-strings"))
+        if not self.over_cap:
+            raise BadReply(f"{self.name} sent a line of more than {MAX_LINE} bytes")
         return "".join(self._text[known:])
 
     def feed_whole(self, body: bytes) -> str:
