@@ -34,6 +34,7 @@ async def test_a_debate_is_created_played_and_shown_whole(live: Live) -> None:
         "id": debate_id,
         "format": "duel",
         "topic": "Cats?",
+        "title": "Cats?",
         "status": answer.body["status"],
         "stop_reason": None,
         "error": None,
