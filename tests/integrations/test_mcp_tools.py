@@ -56,6 +56,7 @@ async def test_debates_are_listed_and_decisions_searched_by_words_of_topic_and_o
         "id": ids[2],
         "format": "panel",
         "topic": "Which database?",
+        "title": "Which database?",
         "headline": "Use Redis. (Low confidence)",
         "finished_at": decision["finished_at"],
         "origin": None,
