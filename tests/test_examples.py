@@ -228,6 +228,7 @@ async def test_its_argument_map_is_its_own(site: Path, monkeypatch: pytest.Monke
         "caveats": ["the verdict could not be read"],
         "lead": "",
         "figures": [],
+        "trust": None,
         "language": "en",
         "standing": "open",
         "questions": 2,

@@ -245,7 +245,8 @@ async def test_any_script_is_played_in_its_own_order_to_its_end(parts: list[Part
         result = await graph.ainvoke(GIVEN, CONFIG)
         while "__interrupt__" in result:
             result = await graph.ainvoke(ANSWER, CONFIG)
-        assert result["outcome"] == {"summary": "Written.", "caveats": [], "lead": "", "figures": [], "language": "en"}
+        expected = {"summary": "Written.", "caveats": [], "lead": "", "figures": [], "trust": None, "language": "en"}
+        assert result["outcome"] == expected
         wanted = [(seat, part.round) for part in parts for seat in part.seats or ("human",)]
         assert [(turn.seat, turn.round) for turn in await turns(app)] == wanted
         assert len(model.requests) == sum(len(part.seats) for part in parts)

@@ -38,6 +38,7 @@ HARMLESS = {
     "decisions": "docs/adr",
     "retrieval": {"embedder": "ollama"},
     "lease_seconds": 20,
+    "depth": "careful",
 }
 PROVIDERS = {"providers": {"mine": {"base_url": "http://127.0.0.1:9/v1"}}}
 
@@ -90,7 +91,10 @@ def test_every_setting_is_either_known_to_be_harmless_or_guarded() -> None:
     assert names - settings.HARMLESS == HOSTILE.keys()
 
 
-def test_what_concerns_debates_alone_counts_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_concerns_debates_alone_counts_without_a_word(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MOOT_DEPTH")
     written(HARMLESS)
     loaded = load().model_dump(mode="json", exclude_unset=True, exclude_none=True)
     assert {**loaded, "providers": {"deepseek": {"max_concurrent": 2}}} == HARMLESS

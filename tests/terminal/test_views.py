@@ -405,6 +405,10 @@ duel DEB-ID · mock in every seat
   Debater A   pro      8
   Debater B   con      5
 
+  Trust: Low
+    - judged once: whether another judging would say the
+  same is not known
+
   ! one model, mock, spoke in every seat
   Ended because all rounds were played.
 

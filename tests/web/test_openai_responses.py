@@ -16,7 +16,7 @@ from moot.core.debate import Status
 from moot.errors import Refused
 from moot.llm.client import Request
 
-ONE_ROUND = {"moot": {"max_rounds": 1}}
+ONE_ROUND = {"moot": {"max_rounds": 1, "depth": "quick"}}
 ASKING = {"moot": {"checkpoints": True, "max_rounds": 3}}
 
 
