@@ -349,19 +349,8 @@ def allowed_files() -> AllowedFiles:
 
 
 HARMLESS = frozenset(
-    {
-        "prices",
-        "retrieval",
-        "depth",
-        "port",
-        "metrics_port",
-        "log",
-        "log_level",
-        "max_running",
-        "max_retries",
-        "lease_seconds",
-    }
-    | {"heartbeat_seconds", "share_seconds", "retry_seconds", "grace_seconds"}
+    {"prices", "retrieval", "depth", "port", "metrics_port", "log", "log_level", "max_running", "max_retries"}
+    | {"lease_seconds", "heartbeat_seconds", "share_seconds", "retry_seconds", "grace_seconds"}
 )
 GUARDED_OF_PROVIDERS = ProviderSettings.model_fields.keys() - {"max_concurrent", "requests_per_minute"}
 
