@@ -78,6 +78,18 @@ def test_a_damaged_row_is_said_of_its_own_debate_and_harms_no_other(
     assert _rows(place) == before
 
 
+def test_a_debate_with_settings_of_other_types_has_its_page(place: Place) -> None:
+    with closing(sqlite3.connect(place.file)) as database, database:
+        settings = '{"max_runtime_seconds": "long", "max_rounds": [], "models": 7}'
+        database.execute("UPDATE debates SET settings = ? WHERE id = ?", (settings, place.whole))
+
+    async def look(app: App) -> int:
+        async with serving(app) as live:
+            return (await live.get(f"/debates/{place.whole}")).status
+
+    assert asyncio.run(place.visit(look)) == 200
+
+
 def _rows(place: Place) -> list[Any]:
     with closing(sqlite3.connect(place.file)) as database:
         return database.execute("SELECT * FROM debates ORDER BY id").fetchall()

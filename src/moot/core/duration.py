@@ -62,12 +62,17 @@ def slowest(models: Collection[str], turns: Iterable[Turn]) -> float | None:
     return min(paces[model] for model in models) if models and paces.keys() >= set(models) else None
 
 
+def pace_of(turn: Turn) -> float | None:
+    """Tokens a second; None where a turn is too short to tell."""
+    seconds, tokens = turn.finished_at - turn.started_at, turn.usage.output_tokens
+    return tokens / seconds if tokens >= ENOUGH_TOKENS and seconds >= ENOUGH_SECONDS else None
+
+
 def _paces(turns: Iterable[Turn]) -> Mapping[str, float]:
     found: dict[str, list[float]] = {}
     for turn in turns:
-        seconds, tokens = turn.finished_at - turn.started_at, turn.usage.output_tokens
-        if turn.model and tokens >= ENOUGH_TOKENS and seconds >= ENOUGH_SECONDS:
-            found.setdefault(turn.model, []).append(tokens / seconds)
+        if turn.model and (pace := pace_of(turn)):
+            found.setdefault(turn.model, []).append(pace)
     return {model: median(paces) for model, paces in found.items()}
 
 

@@ -38,6 +38,7 @@ from moot.formats.panel.notes import notes
 from moot.formats.panel.pace import pause, timeout, tokens_for, usual_tokens
 from moot.formats.panel.points import points
 from moot.formats.panel.positions import final_agreement, last_round
+from moot.formats.panel.record import level
 from moot.formats.panel.settings import PanelSettings, choices
 from moot.formats.panel.steps import MAX_REVISIONS, known, moderate, passages, sources_are_short
 from moot.trust.novelty import REPEATS, STALE
@@ -185,7 +186,7 @@ def _approval(debate: Debate[PanelSettings], synthesis: Turn, drafted: Decision,
     )
     if not left:
         actions, otherwise = ("approve", "reject"), say("No revision is left: rejected, it is over.")
-    sure = f"{say('Confidence')}: {drafted.confidence} ({'; '.join(drafted.reasons)})."
+    sure = f"{say('Confidence')}: {level(drafted)} ({'; '.join(drafted.reasons)})."
     text = "\n".join([synthesis.content, sure, otherwise])
     return Question(text, actions, debate.settings.checkpoint_timeout_seconds)
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from moot.core.debate import Turn
-from moot.core.duration import span_seconds
+from moot.core.duration import pace_of, span_seconds
 from moot.core.script import Debate
 from moot.formats.panel.casting import ARGUED, SEATS, muted, names
 
@@ -25,8 +24,6 @@ OPENINGS = 0.4
 """The share of a debater's tokens that its opening may take; a rebuttal also declares a position."""
 LATELY = 12
 """So many of the last turns tell the pace."""
-ENOUGH_TOKENS, ENOUGH_SECONDS = 20, 1.0
-"""What a turn must have to tell the pace."""
 
 
 def tokens_for(debate: Debate[Any], seat: str, kind: str, round: int, openings: float = OPENINGS) -> int | None:
@@ -45,15 +42,9 @@ def usual_tokens(debate: Debate[Any], debaters: int) -> int | None:
 
 def pace(debate: Debate[Any]) -> float | None:
     """Tokens a second, of the debaters' turns lately or else of the moderator's; None when none tells."""
-    lately = debate.transcript[-LATELY:]
-    told = [turn for turn in lately if turn.usage.output_tokens >= ENOUGH_TOKENS and _seconds(turn)]
-    turns = [turn for turn in told if turn.seat in SEATS] or told
-    return median(turn.usage.output_tokens / _seconds(turn) for turn in turns) if turns else None
-
-
-def _seconds(turn: Turn) -> float:
-    seconds = turn.finished_at - turn.started_at
-    return seconds if seconds >= ENOUGH_SECONDS else 0.0
+    told = [(turn.seat, speed) for turn in debate.transcript[-LATELY:] if (speed := pace_of(turn))]
+    paces = [speed for seat, speed in told if seat in SEATS] or [speed for _, speed in told]
+    return median(paces) if paces else None
 
 
 def round_seconds(debate: Debate[Any], active: int) -> float:

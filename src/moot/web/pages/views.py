@@ -101,7 +101,9 @@ def _seats(reading: Reading) -> Iterator[SeatRow]:
 
 
 def _meters(reading: Reading) -> Iterator[Meter]:
-    limits: Mapping[str, Any] = reading.record.settings
+    # Settings that another version wrote, or a fault has damaged, may be anything.
+    stored = reading.record.settings.items()
+    limits: Mapping[str, Any] = {name: value for name, value in stored if isinstance(value, int | float)}
     rounds = max((turn.round or 0 for turn in reading.turns), default=0)
     most = limits.get("max_rounds")
     yield Meter("rounds", "Round", rounds, most, f"{rounds} of {most}" if most else str(rounds))
