@@ -44,8 +44,11 @@ class Load:
 
 async def moot_debates(url: str, debates: int) -> Load:
     """Duels as moot runs them: each turn committed to SQLite, each event handed to a reader."""
+    import aiohttp  # noqa: F401 - as for the bare loop: what comes with the first debate is not measured
+
     with tempfile.TemporaryDirectory() as folder:
         async with open_app(folder, url) as app:
+            await app.estimate("duel", TOPIC)
             load = await measure(debates, lambda number: debate(app, number))
             records = await app.list(limit=debates + 1)
             stored = [await app.load(record.id) for record in records]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 
 from pydantic import JsonValue
@@ -49,11 +50,13 @@ def variants(format: str) -> dict[str, Settings]:
             "max_total_output_tokens": LATE[format],
         },
         "a price by length": {"model": TIERED},
-        **(SOURCES if format == "panel" else {}),
+        "careful": {"depth": "careful"},
+        **SOURCES,
     }
 
 
 async def main(times: int = 5) -> None:
+    gc.set_threshold(10_000, 10, 10)  # as moot does
     app = scripted_app(ScriptedModel(lambda request: ""))
     print("| debate | model calls, most and typical | CPU, best of 5 |\n|---|---|---|")
     for format, settings in LARGEST.items():
@@ -61,9 +64,9 @@ async def main(times: int = 5) -> None:
             taken = []
             for _ in range(times):
                 start = time.process_time()
-                most, typical = await app.estimate(format, "Should we?", {**settings, **more})
+                found = await app.estimate(format, "Should we?", {**settings, **more})
                 taken.append(time.process_time() - start)
-            print(f"| {format} {name} | {most.calls}, {typical.calls} | {min(taken) * 1000:.0f} ms |")
+            print(f"| {format} {name} | {found.most.calls}, {found.typical.calls} | {min(taken) * 1000:.0f} ms |")
 
 
 if __name__ == "__main__":

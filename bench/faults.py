@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import signal
 import sqlite3
 import statistics
@@ -29,12 +30,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "faults"))
 from contests import Contest, contend, freeze
 from cuts import cut, named
 from losses import BRIEF, HELD, Timing, lose_a_worker
-from outages import Trouble, crash, fail_over, lock, outage, read_only, vanish
+from outages import Trouble, crash, fail_over, fill, lock, outage, read_only, vanish
 from scenes import SCENES, TOPIC, Blow, create, finished, told
 from sweeps import SHORT, Fault, Place, Survival, each_call, each_notify, each_write, lost, place, sweep
 from troupe import Cluster, own_postgres, until
 
 from moot.runs.retries import TAKEN_OVER
+from moot.store.postgres import STATEMENT_SECONDS
 from proxy import proxy
 
 WORKERS = 8
@@ -98,6 +100,7 @@ class Row(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description="Inject every fault at every place.")
     parser.add_argument("--quick", action="store_true", help="a few places and short outages")
+    os.environ["MOOT_DEPTH"] = "quick"  # its model judges once
     logging.disable()  # that a database is away is what is wanted here
     sys.exit(asyncio.run(run(QUICK if parser.parse_args().quick else FULL)))
 
@@ -127,11 +130,15 @@ async def rows(cluster: Cluster, dose: Dose) -> AsyncIterator[Row]:
         url = cluster.database()
         yield await troubled(f"{url}&lock_timeout=500", folder, lock(url), "locked, lock_timeout 0.5 s", dose)
         async with proxy(cluster.database()) as between:
-            yield await troubled(between.url, folder, vanish(between), "silent", dose)
+            waited = max(GOING_AGAIN_SECONDS, STATEMENT_SECONDS - dose.away)  # for an answer that never comes
+            yield await troubled(between.url, folder, vanish(between), "silent", dose, waited)
         yield await cut_off(cluster.database(), folder, dose)
         yield await locked(folder, dose)
         for killed in ("moot debate", "moot serve"):
             yield await left(folder, killed, dose)
+        if os.geteuid() == 0:  # nobody else can have a disk that is full
+            with cluster.small_disk() as disk:
+                yield await troubled(disk.url, folder, fill(disk), "on a full disk", dose)
         with cluster.standby() as standby:  # the last: there is no way back
             url = standby.beside(cluster.database())
             yield await troubled(url, folder, fail_over(cluster, standby), "crashed, and a standby took over", dose)
@@ -201,7 +208,7 @@ async def restart(folder: Path) -> Row:
             for debate_id in ids:
                 await until(lambda debate_id=debate_id: finished(here.app, debate_id))
         whole = [(await here.app.load(debate_id)).turns for debate_id in ids]
-        missing = sum(lost(turns, (), expected) for turns, expected in zip(whole, here.expected.values(), strict=True))
+        missing = sum(lost(turns, (), here.expected[name]) for turns, name in zip(whole, SCENES, strict=True))
         times = tuple([await _went_on(here, debate_id) - began for debate_id in ids])
         most = sum(scene.at_once for scene in SCENES.values())
         repeated = here.server.repeated()
@@ -260,7 +267,9 @@ async def frozen(cluster: Cluster, folder: Path, dose: Dose) -> Row:
     )
 
 
-async def troubled(url: str, folder: Path, trouble: Trouble, how: str, dose: Dose) -> Row:
+async def troubled(
+    url: str, folder: Path, trouble: Trouble, how: str, dose: Dose, limit: float = GOING_AGAIN_SECONDS
+) -> Row:
     async with place(url, folder, {}) as here:
         seen = await outage(here, trouble, dose.away)
     broken = "" if seen.alive and seen.health == [200, trouble.health, 200] else f"**{seen}**"
@@ -268,9 +277,7 @@ async def troubled(url: str, folder: Path, trouble: Trouble, how: str, dose: Dos
     # After a lease without a heartbeat either worker may go on with a debate; each call in flight is repeated then.
     most = sum(scene.at_once for scene in SCENES.values()) if dose.away >= 20 else 0
     times = (seen.going_again,)
-    return Row(
-        name, 1, len(SCENES), seen.lost, seen.doubled, seen.repeated, most, times, GOING_AGAIN_SECONDS, broken=broken
-    )
+    return Row(name, 1, len(SCENES), seen.lost, seen.doubled, seen.repeated, most, times, limit, broken=broken)
 
 
 async def cut_off(url: str, folder: Path, dose: Dose) -> Row:

@@ -23,7 +23,7 @@ from moot.retrieval.embed import Embedder, OllamaEmbedder, WordLlamaEmbedder
 from moot.retrieval.library import Library, StoreName
 
 FOLDER = Path(__file__).parent.parent / "tests" / "retrieval"
-SETS = ("queries", "held_out", "new")
+SETS = ("queries", "held_out", "new", "fresh")
 STORES: tuple[StoreName, ...] = ("builtin", "chroma")
 
 

@@ -143,9 +143,10 @@ def help_seconds() -> float:
 
 
 def environment() -> dict[str, str]:
-    """Ours without what would change moot's settings or keep Python from caching bytecode."""
+    """Ours without what would change moot's settings or keep Python from caching bytecode; each duel is judged once."""
     dropped = ("MOOT_", "PYTHONDONTWRITEBYTECODE")
-    return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return {**kept, "MOOT_DEPTH": "quick"}
 
 
 def busy_seconds() -> float:

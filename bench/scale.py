@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import statistics
 import subprocess
@@ -40,7 +41,7 @@ from moot.settings import AppSettings
 from moot.testing import MemoryStore
 
 STEPS = 5
-SETTINGS = {"max_rounds": 2, "max_total_output_tokens": 1_000_000}
+SETTINGS = {"depth": "quick", "max_rounds": 2, "max_total_output_tokens": 1_000_000}
 TTFT_US = 50_000
 GAP_US = 20_000
 WARM_UP = 8
@@ -98,6 +99,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--server", metavar="URL", help="another model server than our own")
     options = parser.parse_args()
+    gc.set_threshold(10_000, 10, 10)  # as moot does
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, duels of {STEPS} steps\n")
     busy, began = busy_seconds(), time.perf_counter()
     with own_postgres() as cluster, model_server(options.server) as url, TemporaryDirectory() as folder:

@@ -1,9 +1,10 @@
-"""Draw a stored debate as the terminal shows it: python docs/picture.py DEB-… docs/debate.svg"""
+"""Draw the recorded duel that ships with moot as the terminal shows it: python docs/picture.py"""
 
 import asyncio
 import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import shorten
 
 from rich._export_format import CONSOLE_SVG_FORMAT
@@ -12,19 +13,27 @@ from rich.padding import Padding
 from rich.text import Text
 
 from moot.app import build
-from moot.settings import load
+from moot.examples.catalog import find
+from moot.llm.recording import Recording
+from moot.settings import AppSettings
 from moot.terminal.tables import introduction, outcome_view
 from moot.terminal.views import headline
 
-MAX_TEXT = 380
+EXAMPLE = find("four-day-week")
+SHOWN = ("argument", "verdict")
+MAX_TEXT, MAX_TURNS = 420, 4
 
 
-async def picture(debate_id: str) -> str:
+async def picture() -> str:
     console = Console(record=True, width=100, force_terminal=True, file=sys.stderr)
-    async with build(load()) as app:
-        debate = await app.read(debate_id)
+    with TemporaryDirectory() as folder:
+        settings = AppSettings(database_url=f"sqlite:///{folder}/moot.db")
+        async with build(settings, {}, tape=Recording.load(EXAMPLE.recording)) as app:
+            record = await app.create(EXAMPLE.format, EXAMPLE.topic, EXAMPLE.settings())
+            await app.run(record.id, lambda event: None)
+            debate = await app.read(record.id)
     console.print(introduction(debate))
-    for turn in debate.events:
+    for turn in [turn for turn in debate.events if turn.kind in SHOWN][-MAX_TURNS:]:
         console.print()
         console.print(headline(debate.format, turn))
         console.print(Padding(Text(shorten(turn.content, MAX_TEXT, placeholder=" …")), (0, 2)))
@@ -38,4 +47,5 @@ def _without_fonts() -> str:
     return re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
 
-Path(sys.argv[2]).write_text(asyncio.run(picture(sys.argv[1])))
+if __name__ == "__main__":
+    Path(__file__).with_name("debate.svg").write_text(asyncio.run(picture()))

@@ -28,11 +28,12 @@ from moot.formats.panel.decision import first_sentence
 from moot.formats.panel.perspectives import _file, by_keywords
 from moot.llm.client import Request
 from moot.players.answer import AnswerStream, SpeechStream, parse, rename
-from moot.retrieval.passages import cut
+from moot.sources import quotes
+from moot.sources.passages import cut
 from moot.testing import ScriptedModel, scripted_app
 from moot.text import markdown, plain
 from moot.text.language import language_of
-from moot.trust import caveats, figures, novelty, quotes
+from moot.trust import caveats, figures, novelty
 from moot.trust.links import linked, opposed
 from moot.web.pages import markdown as page_markdown
 
@@ -68,6 +69,17 @@ TEXTS: Mapping[str, Text] = {
     "brackets": repeated("["),
     "pictures": repeated("![a]("),
     "links": repeated("[a](<b "),
+    "links begun": repeated("[a]("),
+    "links with titles begun": repeated('[a](b "'),
+    "links in links": repeated("[a](b)["),
+    "references": repeated("[a]["),
+    "links ended": repeated("](a)"),
+    "addresses begun": repeated("<http:a<b@c"),
+    "entities": repeated("&#x&amp&a;"),
+    "escaped brackets": repeated("\\[a\\]!["),
+    "struck out": repeated("~~a~ "),
+    "numbered lists": repeated("1. "),
+    "lines of quotes and lists": repeated("> - 1. a\n"),
     "emphasis": repeated("*a_ **b __"),
     "backticks": numbered(lambda at: "`" * (at % 97 + 1) + "a"),
     "nested quotes": repeated("> "),

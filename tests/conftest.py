@@ -35,6 +35,34 @@ hypothesis.settings.register_profile("moot", deadline=None, max_examples=60)
 hypothesis.settings.load_profile("moot")
 
 
+NEEDS_MORE = {"postgres", "browser", "start"}
+"""Fixtures that are databases, browsers and processes."""
+PROCESSES = {"faults", "terminal"}
+"""Folders whose tests are about whole processes."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="only what needs no database, browser or other process")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        config.hook.pytest_deselected(items=[item for item in items if _needs_more(item)])
+        items[:] = [item for item in items if not _needs_more(item)]
+
+
+def _needs_more(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return bool(
+        NEEDS_MORE & {*item.fixturenames}
+        or PROCESSES & {*item.path.parts}
+        or "postgres" in (value for value in chosen if isinstance(value, str))
+        or item.get_closest_marker("local_model")
+        or any(getattr(value, "__module__", "") == "program" for value in vars(item.module).values())
+    )
+
+
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reaches a real model, or a file or a setting of whoever runs it."""

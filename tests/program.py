@@ -64,7 +64,7 @@ def events_until(process: subprocess.Popen[str], type: str, count: int = 1) -> l
     return seen
 
 
-def finish(process: subprocess.Popen[str], before: list[dict[str, Any]]) -> Ran:
+def finish(process: subprocess.Popen[str], before: list[dict[str, Any]], seconds: float = PATIENCE) -> Ran:
     """Let it come to its end; what had been read of its events comes first."""
-    out, err = process.communicate(timeout=PATIENCE)
+    out, err = process.communicate(timeout=seconds)
     return Ran(process.returncode, "".join(json.dumps(event) + "\n" for event in before) + out, err)

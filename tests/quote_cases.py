@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from moot.trust.quotes import Checked, Source, check_all
+from moot.sources.quotes import Checked, check_all
+from moot.sources.source import Source
 
 STRONG = Path(__file__).parent / "strong"
 NUMBERS = Source(name="caching-numbers.md", text=(STRONG / "caching-numbers.md").read_text("utf-8"))

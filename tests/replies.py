@@ -119,6 +119,7 @@ def analysis(request: Request) -> Answer:
         "question": "",
         "debaters": 2,
         "perspectives": list(CAST),
+        "options": ["Redis", "Postgres"],
     }
 
 
@@ -139,6 +140,12 @@ def synthesis(request: Request) -> Answer:
     }
 
 
+def choice(request: Request) -> Answer:
+    """The first that a ballot offers, or all as they stand."""
+    offered = request["response_format"]["json_schema"]["schema"]["properties"]["choice"]
+    return {"reason": speech(request), "choice": offered["items"]["enum"] if "items" in offered else offered["enum"][0]}
+
+
 FORMS: dict[str, Callable[[Request], Answer]] = {
     "scores": scores,
     "redteam": challenges,
@@ -152,4 +159,6 @@ FORMS: dict[str, Callable[[Request], Answer]] = {
     "rebuttal": rebuttal,
     "evaluation": evaluation,
     "synthesis": synthesis,
+    "choice": choice,
+    "options": lambda request: {"asked": "Which cache?", "options": ["Redis", "Postgres"]},
 }

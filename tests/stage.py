@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from moot.core.debate import Failure, HumanReply, Record, SeatSettings, Step, Turn
-from moot.core.engine import Control, Player, PlayerReply, RunResult, run_debate
+from moot.core.engine import Control, Player, PlayerReply, Run, RunResult
 from moot.core.events import Event, TurnChunk, encode
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
-from moot.errors import ModelError, Refused, WrongStatus
+from moot.errors import ModelError, RateLimited, Refused, WrongStatus
 from moot.formats.duel.format import DUEL
 from moot.llm.client import Completion, Connection, Request
 from moot.players.human import HumanPlayer
@@ -79,19 +79,25 @@ class Person:
 
 
 class Library:
-    """Finds the beginning of every source for everybody, and no templates."""
+    """Finds the beginning of every source for everybody, no templates, and nothing that is said again."""
 
     def __init__(self) -> None:
         self.asked: list[Step] = []
+        self.total = 1
+        """Of the passages that the sources have."""
 
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         self.asked.append(step)
         if step.kind == "templates":
             return PlayerReply("", {"templates": []})
+        if step.kind == "repeats":
+            return PlayerReply("", {"repeats": {}})
         texts: Any = step.variables["texts"]
         queries: Any = step.variables["queries"]
-        found: list[JsonValue] = [{"tag": tag, "text": text[:60]} for tag, text in texts.items()]
-        return PlayerReply("", {"passages": dict.fromkeys(queries, found)})
+        found: list[JsonValue] = [
+            {"id": f"{tag}:0", "tag": tag, "cited": tag, "text": text[:60]} for tag, text in texts.items()
+        ]
+        return PlayerReply("", {step.kind: dict.fromkeys(queries, found), "total": self.total})
 
 
 class Stage:
@@ -121,7 +127,7 @@ class Stage:
                 checked.max_tokens.get(seat.name, seat.max_tokens),
             )
             for seat in format.seats
-            if seat.player == "model"
+            if seat.player == "model" and checked.seated(seat)
         }
         self.format = format
         self.clock = Clock()
@@ -155,15 +161,16 @@ class Stage:
         before = (await self.store.load(ID)).record
         await self.store.release(ID, before.run)
         record, turns, *_ = await self.store.take(ID, "stage", lease_seconds=1e9)
-        return await run_debate(
-            record,
-            turns,
-            self.format,
+        run = Run(
+            record=record,
+            turns=turns,
+            format=self.format,
             store=store or self.store,
             player_for=lambda seat: self.players[self.format.seat(seat).player],
             sink=sink or self.events.append,
             now=self.clock,
         )
+        return await run.to_its_end()
 
     async def die_at_event(self, number: int) -> bool:
         """Run until the nth event, which kills the process; False when the run had ended by then."""
@@ -350,6 +357,7 @@ class Panelists:
             "rebuttal": lambda call: {"content": new_words(call), "responding_to": [f"{FAST}: speed"]},
             "evaluation": GOES_ON,
             "synthesis": SYNTHESIS,
+            "notes": {"note": "It turns on speed.", "claims": []},
             **parts,
         }
         self.requests: list[Request] = []
@@ -395,3 +403,13 @@ class Mortal(ScriptedModel):
 
     def models(self) -> list[str]:
         return [request.model for request in self.requests]
+
+
+class Overloaded(Mortal):
+    """Models of which those in `dead` are overloaded for a minute."""
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        try:
+            return await super().complete(request, on_text)
+        except Refused:
+            raise RateLimited("overloaded, come back in a minute", retry_after=60.0) from None

@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from moot.app import App
 from moot.core.debate import Status
+from moot.llm.providers import BUILT_IN
 from moot.runs.workers import PostgresQueue
 from moot.settings import AppSettings
 from moot.store.postgres import PostgresPool, open_postgres
@@ -80,6 +81,17 @@ def test_the_settings_of_every_service_can_be_used(name: str, monkeypatch: pytes
     assert loaded.database_url == "postgresql://moot:secret@postgres:5432/moot"
     assert loaded.allowed_hosts == list(OURS)
     assert (loaded.log, loaded.token and loaded.token.get_secret_value()) == ("json", "secret")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_provider_can_be_reached_from_every_service(name: str) -> None:
+    wanted = {
+        variable
+        for provider in BUILT_IN
+        for variable in (provider.key_env, provider.own_key_env, provider.local and provider.url_env)
+        if variable
+    }
+    assert wanted - {*OURS[name]["environment"]} == set()
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -19,8 +19,13 @@ def test_the_command_reference_is_fresh() -> None:
     assert (ROOT / "docs/commands.md").read_text() == text
 
 
+def test_the_settings_reference_is_fresh() -> None:
+    """When it is not: python docs/settings.py"""
+    assert (ROOT / "docs/settings.md").read_text() == runpy.run_path(str(ROOT / "docs/settings.py"))["text"]()
+
+
 def test_every_link_in_the_docs_leads_somewhere() -> None:
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench/README.md"]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "bench/README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
@@ -41,6 +46,8 @@ async def test_the_format_in_the_docs_works_as_written(tmp_path: Path, monkeypat
         "figures": [],
         "language": "en",
         "trust": None,
+        "coverage": None,
+        "ledger": None,
         "winner": "first",
     }
     assert "slam" in sys.modules

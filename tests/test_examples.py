@@ -229,6 +229,8 @@ async def test_its_argument_map_is_its_own(site: Path, monkeypatch: pytest.Monke
         "lead": "",
         "figures": [],
         "trust": None,
+        "coverage": None,
+        "ledger": None,
         "language": "en",
         "standing": "open",
         "questions": 2,

@@ -47,7 +47,7 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("modle: x\n", "moot.yaml: no setting is named 'modle'; write model"),
+        ("modle: x\n", "moot.yaml: no setting is named 'modle', did you mean model?"),
         (
             "root:x: 1\nb: 2\nc: 3\nd: 4\n",
             "moot.yaml: no setting is named 'root:x' or 'b' or 'c'; known: allowed_hosts",
@@ -159,3 +159,22 @@ def test_a_token_of_white_space_is_refused_and_one_of_nothing_is_none(monkeypatc
     monkeypatch.setenv("MOOT_TOKEN", " \t\n")
     with pytest.raises(InvalidInput, match=r"token: .*holds nothing but white space; set it to a long random text"):
         load()
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ({"tools": ["search"]}, "write either a command or a url"),
+        ({"command": "a", "url": "https://b.example", "tools": ["search"]}, "write either a command or a url"),
+        ({"command": " ", "tools": ["search"]}, "command names no program"),
+        ({"command": "a 'b", "tools": ["search"]}, "No closing quotation"),
+        ({"command": "a", "tools": []}, "at least 1 item"),
+        ({"command": "a"}, "Field required"),
+        ({"url": "ftp://b.example", "tools": ["search"]}, "is not an address"),
+        ({"url": "https://b.example", "env": ["KEY"], "tools": ["search"]}, "write key_env for the key of a url"),
+        ({"command": "a", "key_env": "KEY", "tools": ["search"]}, "name the variables of a command under env"),
+    ],
+)
+def test_a_server_of_research_is_a_command_or_an_address_with_named_tools(server: object, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        load(research={"files": server})

@@ -10,6 +10,7 @@ MootError
 ├── Fenced                this run was taken over; it may not write any more
 ├── ScriptChanged         a stored turn no longer fits the format's script
 ├── DebateEnded           it ended without an outcome: failed, stopped or waiting
+├── ToolFailed            a tool that debaters look things up with has not answered
 ├── StoreError            the database cannot be used
 │   ├── StoreAway         it cannot be reached now; what is tried again later may succeed
 │   │   └── StoreBlocked  it answers, but does nothing now: locked, full, read-only
@@ -30,9 +31,12 @@ MootError
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pydantic import ValidationError
 
 
@@ -64,6 +68,10 @@ class Busy(MootError):
     code = "busy"
 
 
+class NewerDebate(Busy):
+    """A newer moot has begun it, which has to go on with it too."""
+
+
 class Fenced(MootError):
     code = "fenced"
 
@@ -74,6 +82,10 @@ class ScriptChanged(MootError):
 
 class DebateEnded(MootError):
     code = "no_outcome"
+
+
+class ToolFailed(MootError):
+    code = "tool_failed"
 
 
 class StoreError(MootError):
@@ -156,6 +168,18 @@ class ContextTooSmall(Refused):
     code = "context_too_small"
 
 
-def faults(error: ValidationError) -> str:
-    """What pydantic found wrong, in one line: each field and what it should be."""
-    return "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'all'}: {fault['msg']}" for fault in error.errors())
+def faults(error: ValidationError, known: Iterable[str] = ()) -> str:
+    """What pydantic found wrong, in one line: each field and what it should be, or which of the known it may mean."""
+    found = []
+    for fault in error.errors():
+        path = [str(part) for part in fault["loc"]] or ["all"]
+        is_unknown = fault["type"] == "extra_forbidden"
+        found.append(f"{'.'.join(path)}: " + (f"not known{meant(path[-1], known)}" if is_unknown else fault["msg"]))
+    return "; ".join(found)
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """What somebody may have meant by a name that nothing has, as the end of a message; empty when nothing is near."""
+    by_letters = {each.lower(): each for each in known}
+    near = get_close_matches(name[:40].lower(), by_letters, 1, 0.7)
+    return f", did you mean {by_letters[near[0]]}?" if near else ""

@@ -5,7 +5,6 @@ from moot.core.debate import (
     NO_USAGE,
     Action,
     Answer,
-    Bar,
     Cap,
     Failure,
     HumanReply,
@@ -16,7 +15,6 @@ from moot.core.debate import (
     Question,
     Rating,
     Record,
-    Rows,
     Seat,
     SeatSettings,
     Settings,
@@ -28,9 +26,10 @@ from moot.core.debate import (
     Workflow,
 )
 from moot.core.duration import span_seconds
-from moot.core.format import USE_ITS_VERSION, AnyFormat, Choice, Format
+from moot.core.format import USE_ITS_VERSION, AnyFormat, Choice, Format, Picture, Side, Starter
 from moot.core.points import Point, speech_key
 from moot.core.script import Concluded, Debate, O_co, S, Script
+from moot.core.table import Bar, Rows
 
 __all__ = [
     "NO_USAGE",
@@ -53,6 +52,7 @@ __all__ = [
     "LineChart",
     "O_co",
     "Outcome",
+    "Picture",
     "Point",
     "Question",
     "Rating",
@@ -66,6 +66,8 @@ __all__ = [
     "SeatSettings",
     "Series",
     "Settings",
+    "Side",
+    "Starter",
     "Status",
     "Step",
     "Temperature",

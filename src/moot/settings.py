@@ -6,26 +6,21 @@ there only once the user has allowed that file.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
-from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    IPvAnyNetwork,
     JsonValue,
     SecretStr,
     ValidationError,
@@ -41,8 +36,9 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from moot.core.notices import EVENTS, HookEvent
-from moot.errors import InvalidInput, faults
+from moot.core.notices import Address, Webhook, Webhooks
+from moot.core.workflows import WorkflowSettings
+from moot.errors import InvalidInput, faults, meant
 from moot.text import strict_yaml
 from moot.text.allowed import AllowedFiles
 from moot.text.files import contained_in
@@ -50,108 +46,36 @@ from moot.text.files import contained_in
 log = logging.getLogger(__name__)
 
 
-def _address(url: str) -> str:
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return url
-    raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
-
-
-def _each_once(hooks: list[Webhook]) -> list[Webhook]:
-    if len({hook.url for hook in hooks}) < len(hooks):
-        raise ValueError("two webhooks have the same url; write one with the events of both")
-    return hooks
-
-
-class Webhook(BaseModel):
-    """An address that is told about debates."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    url: Annotated[str, AfterValidator(_address)] = Field(description="an http or https address")
-    events: list[HookEvent] = Field(default_factory=lambda: list(EVENTS.values()), min_length=1)
-    secret_env: str | None = Field(
-        None, min_length=1, description="the environment variable with the key that signs: whsec_ and base64"
-    )
-
-    @property
-    def name(self) -> str:
-        """What it is called where its address, which may hold a key, must not stand."""
-        return f"{urlsplit(self.url).hostname} {hashlib.sha256(self.url.encode()).hexdigest()[:6]}"
-
-
-Webhooks: TypeAlias = Annotated[list[Webhook], AfterValidator(_each_once)]
-
-
-_EXAMPLE = "gh issue create --title {title} --body-file -"
-TITLE_OPTIONS = ("--title", "--subject", "--summary", "--name")
-"""Where a title may stand in a command: no program runs what follows one of these, but for those that make one line of
-all their words and hand it to a shell."""
-_JOINING = {
-    "ssh",
-    "autossh",
-    "rsh",
-    "mosh",
-    "watch",
-    "at",
-    "parallel",
-    "powershell",
-    "pwsh",
-    "cmd",
-    "wsl",
-    "tmux",
-    "screen",
-}
-
-
-class WorkflowSettings(BaseModel):
-    """Where issues go: exactly one of file, command and webhook."""
+class ResearchServer(BaseModel):
+    """An MCP server whose tools debaters may use: a command that runs it, or its address."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    file: Path | None = Field(None, description="a folder in which each issue becomes a file of its own")
-    command: str | None = Field(None, description=f"gets the issue on standard input, as in: {_EXAMPLE}")
-    webhook: Annotated[str, AfterValidator(_address)] | None = Field(
-        None, description="an http or https address that gets the issue as JSON"
-    )
-    secret_env: str | None = Field(None, description="the environment variable with the key that signs webhooks")
-    attempts: int = Field(3, ge=1, le=10)
-
-    @field_validator("file")
-    @classmethod
-    def _begins_at_home(cls, file: Path | None) -> Path | None:
-        return file and file.expanduser()
-
-    @field_validator("command")
-    @classmethod
-    def _can_be_split(cls, command: str | None) -> str | None:
-        try:
-            parts = None if command is None else shlex.split(command)
-        except ValueError:
-            raise ValueError(f"has a quote that is not closed; write it as for a shell: {_EXAMPLE}") from None
-        if parts is not None and ("".join(parts[:1]) == "" or "\0" in "".join(parts)):
-            raise ValueError(f"names no program; write one with its arguments: {_EXAMPLE}")
-        joining = _JOINING & {Path(word).name.lower().removesuffix(".exe") for word in parts or ()}
-        for before, word in pairwise(["", *(parts or ())]):
-            is_title = word == "{title}" and before in TITLE_OPTIONS and not joining
-            if (
-                not is_title and not (before and word == "{debate}") and ("{title}" in word or "{debate}" in word)
-            ):  # a shell would run what a topic says
-                raise ValueError(
-                    f"has {word!r} where it could be run; write {{title}} after {' or '.join(TITLE_OPTIONS)}, or let a "
-                    f"script read MOOT_TITLE and MOOT_DEBATE: {_EXAMPLE}"
-                )
-        return command
+    command: str | None = Field(None, description="runs it; it is talked to over its standard input and output")
+    url: Address | None = Field(None, description="an http or https address, talked to over streamable HTTP")
+    tools: list[str] = Field(min_length=1, description="what debaters may use of it; nothing else is ever called")
+    env: list[str] = Field(default_factory=list, description="the environment variables that its command is given")
+    key_env: str | None = Field(None, description="the environment variable with the key for its address")
 
     @model_validator(mode="after")
-    def _goes_to_one_place(self) -> Self:
-        named = [name for name in ("file", "command", "webhook") if getattr(self, name) is not None]
-        if len(named) != 1:
-            raise ValueError(f"write exactly one of file, command and webhook, not {' and '.join(named) or 'none'}")
-        if self.secret_env is not None and self.webhook is None:
-            raise ValueError("secret_env signs webhooks only; leave it out, or write webhook")
+    def _is_in_one_place(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError("write either a command or a url")
+        if self.url and self.env:
+            raise ValueError("env is for a command; write key_env for the key of a url")
+        if self.command is not None and self.key_env:
+            raise ValueError("key_env is for a url; name the variables of a command under env")
+        if not self.url and not self.words:
+            raise ValueError("command names no program; write one with its arguments")
         return self
+
+    @property
+    def words(self) -> list[str]:
+        """The command as a program is started with it; no shell reads it. Raises ValueError."""
+        return shlex.split(self.command or "")
+
+
+ServerName: TypeAlias = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,30}$")]
 
 
 FILE = "moot.yaml"
@@ -202,22 +126,35 @@ def _listed(value: object) -> object:
 class AppSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="MOOT_", env_nested_delimiter="__", extra="forbid")
 
-    database_url: str = Field(default_factory=lambda: f"sqlite:///{data_folder() / 'moot.db'}")
+    database_url: str = Field(
+        default_factory=lambda: f"sqlite:///{data_folder() / 'moot.db'}",
+        description="sqlite:///PATH or postgresql://…; an SQLite file in the user's data directory by default",
+    )
     model: str | None = Field(None, description="the model of every seat that has none of its own")
     models: dict[str, str] = Field(default_factory=dict, description="seat → model")
     depth: Literal["quick", "normal", "careful"] | None = Field(
         None, description="how carefully outcomes are judged, where a format knows of that"
     )
-    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    judges: Annotated[list[str], NoDecode, BeforeValidator(_listed)] = Field(
+        default_factory=list, description="further judges, PROVIDER:MODEL, where a format knows of them"
+    )
+    providers: dict[str, ProviderSettings] = Field(
+        default_factory=dict, description="servers of your own: base_url, key_env, max_concurrent, requests_per_minute"
+    )
     formats: dict[str, dict[str, JsonValue]] = Field(default_factory=dict, description="format → its default settings")
     prices: dict[str, Price] = Field(default_factory=dict, description="model → its price")
     prompts: Path | None = Field(None, description="a folder whose <format>/<kind>.md replace moot's own prompts")
-    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
+    retrieval: RetrievalSettings = Field(
+        default_factory=RetrievalSettings, description="embedder (wordllama, ollama) and store (builtin, chroma)"
+    )
+    research: dict[ServerName, ResearchServer] = Field(
+        default_factory=dict, description="MCP servers that debaters may look things up with, each under a name"
+    )
     decisions: Path = Field(Path("docs/decisions"), description="where approved decisions are written")
     workflow: WorkflowSettings | None = Field(None, description="what the issues made of decisions are handed to")
     webhooks: Webhooks = Field(default_factory=list, description="who is told of outcomes, questions and failures")
-    lease_seconds: float = Field(30, gt=0)
-    heartbeat_seconds: float = Field(10, gt=0)
+    lease_seconds: float = Field(30, gt=0, description="after so long without a heartbeat others take a run over")
+    heartbeat_seconds: float = Field(10, gt=0, description="how often a run says that it lives")
     share_seconds: float = Field(120, gt=0, description="after so long a run lets others go first, if there are any")
     max_retries: int = Field(3, ge=0, description="how often a worker tries a debate again that comes no further")
     retry_seconds: float = Field(10, gt=0, description="before the first such retry; twice as long before each next")
@@ -227,6 +164,13 @@ class AppSettings(BaseSettings):
     allowed_hosts: Annotated[list[str], NoDecode, BeforeValidator(_listed)] = Field(
         default_factory=list, description="further names under which the server is called"
     )
+    user_header: str | None = Field(
+        None, pattern="^[A-Za-z0-9-]{1,60}$", description="the header in which a proxy names who asks: X-Forwarded-User"
+    )
+    trusted_proxies: Annotated[list[IPvAnyNetwork], NoDecode, BeforeValidator(_listed)] = Field(
+        default_factory=list, description="the addresses of that proxy; from all others the header counts for nothing"
+    )
+    user: str | None = Field(None, description="your name beside what you say in a terminal; else your login name")
     max_running: int = Field(20, ge=1, description="debates that a process runs at once; the others are queued")
     grace_seconds: float = Field(20, ge=0, description="what a server that ends gives the steps in progress")
     log: Literal["file", "text", "json"] = Field(
@@ -243,6 +187,12 @@ class AppSettings(BaseSettings):
         if given and not given.strip():
             raise ValueError("holds nothing but white space; set it to a long random text, or leave it out")
         return SecretStr(given.strip()) if given else None
+
+    @model_validator(mode="after")
+    def _trusts_somebody(self) -> Self:
+        if bool(self.user_header) != bool(self.trusted_proxies):
+            raise ValueError("user_header and trusted_proxies are set together: the header, and who may send it")
+        return self
 
     @property
     def database_name(self) -> str:
@@ -265,16 +215,38 @@ class AppSettings(BaseSettings):
 
 def load(**overrides: object) -> AppSettings:
     """Raises InvalidInput that names the setting, the value and where it came from as far as that is known."""
+    refuse_ignored()
     try:
         loaded = AppSettings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error)}") from None
+        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error, NESTED)}") from None
     except SettingsError as error:
         raise InvalidInput(f"settings (MOOT_*): {error}") from None
     for file in config_files():
         if file.ignored:
             log.warning(file.warning)
     return loaded
+
+
+NESTED = {
+    name
+    for model in (ProviderSettings, Price, RetrievalSettings, ResearchServer, WorkflowSettings, Webhook)
+    for name in model.model_fields
+}
+NOT_SETTINGS = {NAMED_FILE, "MOOT_TITLE", "MOOT_DEBATE"}
+"""Variables of moot that are none; the last two are what a workflow's command is given."""
+
+
+def refuse_ignored() -> None:
+    """Raises InvalidInput for a variable or a file that would have no effect."""
+    for folder in (Path.cwd(), config_folder()):
+        if (folder / "moot.yml").exists():
+            raise InvalidInput(f"{folder / 'moot.yml'} is not read: rename it to {FILE}")
+    known = {f"MOOT_{name.upper()}" for name in AppSettings.model_fields} | NOT_SETTINGS
+    for variable in os.environ:
+        name = variable.upper().split("__")[0]  # MOOT_MODELS__JUDGE is a part of MOOT_MODELS
+        if name.startswith("MOOT_") and name not in known:
+            raise InvalidInput(f"the variable {variable} is no setting{meant(name, known) or '; unset it'}")
 
 
 class ConfigFile(NamedTuple):
@@ -339,9 +311,9 @@ def read_config(path: Path, is_own: bool = False) -> ConfigFile:
 def _unknown(names: Sequence[str]) -> str:
     """Says little of them: what is no file of settings may be somebody's secrets."""
     shown = [repr(name) for name in names if len(name) <= MAX_SHOWN_NAME][:3] or [f"with {len(names[0])} letters"]
-    near = get_close_matches(names[0][:MAX_SHOWN_NAME].lower(), AppSettings.model_fields, 1)
-    known = f"write {near[0]}" if near else f"known: {', '.join(sorted(AppSettings.model_fields))}"
-    return f"no setting is named {' or '.join(shown)}; {known}"
+    near = meant(names[0], AppSettings.model_fields)
+    known = near or f"; known: {', '.join(sorted(AppSettings.model_fields))}"
+    return f"no setting is named {' or '.join(shown)}{known}"
 
 
 def allowed_files() -> AllowedFiles:
@@ -352,12 +324,14 @@ HARMLESS = frozenset(
     {"prices", "retrieval", "depth", "port", "metrics_port", "log", "log_level", "max_running", "max_retries"}
     | {"lease_seconds", "heartbeat_seconds", "share_seconds", "retry_seconds", "grace_seconds"}
 )
+LOCAL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(?<!\.gguf)")
+"""What a local model can be called; all else after `local:` is the path of a file."""
 GUARDED_OF_PROVIDERS = ProviderSettings.model_fields.keys() - {"max_concurrent", "requests_per_minute"}
 
 
 def _reaches_out(name: str, value: object, folder: Path) -> bool:
     """Whether a setting can run, send, read or write beyond a debate; one that is new here does until it is named."""
-    if name in ("model", "models", "formats"):
+    if name in ("model", "models", "judges", "formats"):
         return any(is_address(text) for text in _texts(value))
     if name == "providers" and isinstance(value, dict):
         return any(not isinstance(each, dict) or GUARDED_OF_PROVIDERS & set(each) for each in value.values())
@@ -368,8 +342,8 @@ def _reaches_out(name: str, value: object, folder: Path) -> bool:
 
 def is_address(text: str) -> bool:
     """Whether a model of that name is a server or a file, and not one of a known provider."""
-    name = text.strip().lower()
-    return "://" in name or (name.startswith("local:") and name != "local:smollm2")
+    provider, _, model = text.strip().partition(":")
+    return "://" in text or (provider.lower() == "local" and not LOCAL_NAME.fullmatch(model))
 
 
 def _texts(value: object) -> Iterable[str]:

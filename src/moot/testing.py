@@ -10,6 +10,7 @@ from math import log2
 from pathlib import Path
 from random import Random
 from statistics import fmean
+from typing import Any
 
 from moot.app import App
 from moot.core.debate import Status, Usage
@@ -108,6 +109,9 @@ class SimulatedJudge:
 
     def _judged(self, request: Request, keys: Sequence[str]) -> str:
         speeches = _SPEECH.findall("\n".join(message.content for message in request.messages))
+        if "claims" in keys:  # it is asked as the scribe
+            noted = [{"quote": text.strip(), "text": f"{name} has a reason."} for name, text in speeches]
+            return json.dumps({"note": "It turns on reasons.", "claims": noted})
         shown = list(dict.fromkeys(name for name, _ in speeches))
         words = {name: sum(len(text.split()) for by, text in speeches if by == name) for name in shown}
         chance = Random(f"{self._seed} {request.messages}")  # noqa: S311 - a simulation
@@ -121,6 +125,82 @@ class SimulatedJudge:
         return json.dumps(scores)
 
 
+class SimulatedVoter:
+    """Voters who know the truth of a question, which says `truth=…`, with a known chance, and have known faults.
+
+    Asked alone each is right with the chance `right`; `alike` is how much what is hard for one is hard for all, from 0
+    to 1. They say `yes` to anything, or take what stands first, as often as `yes` and `first` say. A panelist says its
+    answer in its speech; a vote after a debate adopts the first answer it has read as often as `conforming` says. The
+    same request always gets the same reply.
+    """
+
+    def __init__(
+        self,
+        right: float,
+        *,
+        alike: float = 0.0,
+        yes: float = 0.0,
+        first: float = 0.0,
+        conforming: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self._right, self._alike = right, alike
+        self._yes, self._first, self._conforming = yes, first, conforming
+        self._seed = seed
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        text = self.reply(request)
+        on_text(text)
+        return Completion(text=text, finish_reason="stop", usage=Usage(output_tokens=len(text.split()), calls=1))
+
+    def reply(self, request: Request) -> str:
+        asked = request.messages[-1].content
+        options = dict(line.split(": ", 1) for line in asked.splitlines() if _LETTER.match(line))
+        letters = list(options) or ["yes", "no"]
+        chance = self._chance(asked.rpartition("</turn>")[2])
+        read = _ANSWER.findall(asked)
+        if chance.random() < self._yes + self._first and not read:
+            return self._written(letters[0], letters, request)
+        told = read[0] if read and chance.random() < self._conforming else self._answer(asked, chance, options)
+        return self._written(self._letter(told, options, asked), letters, request)
+
+    def says(self, name: str, topic: str, options: Sequence[str]) -> str:
+        """What somebody of this name answers, having heard nobody."""
+        return self._answer(topic, self._chance(f"{name} {topic}"), dict(enumerate(options)))
+
+    def _chance(self, text: str) -> Random:
+        return Random(f"{self._seed} {text}")  # noqa: S311 - a simulation
+
+    def _answer(self, asked: str, chance: Random, options: Mapping[Any, str]) -> str:
+        truth = _TRUTH.findall(asked)[-1]
+        others = [option for option in options.values() if option != truth] or [_OPPOSITE.get(truth, truth)]
+        return truth if chance.random() < self._known(asked) else chance.choice(others)
+
+    def _known(self, asked: str) -> float:
+        """How likely anybody is right on this question: beta-distributed, so that errors of a question go together."""
+        if not self._alike:
+            return self._right
+        sure = (1 - self._alike) / self._alike
+        topic = _TOPIC.findall(asked)[-1]
+        return self._chance(topic).betavariate(self._right * sure, (1 - self._right) * sure)
+
+    def _letter(self, answer: str, options: Mapping[str, str], asked: str) -> str:
+        if options:
+            return next(letter for letter, option in options.items() if option == answer)
+        return "yes" if (answer == "for") != ("Is it false" in asked) else "no"
+
+    def _written(self, letter: str, letters: Sequence[str], request: Request) -> str:
+        properties = request.schema.schema["properties"] if request.schema else {}
+        several = isinstance(properties, dict) and "items" in str(properties.get("choice"))
+        ranking = [letter, *(each for each in letters if each != letter)]
+        return json.dumps({"reason": "So it is.", "choice": ranking if several else letter})
+
+
+_LETTER = re.compile(r"[A-H]: ")
+_TRUTH = re.compile(r"truth=([\w-]+)")
+_ANSWER = re.compile(r"answer=([\w-]+)")
+_TOPIC = re.compile(r"<topic>\n(.*?)\n</topic>", re.DOTALL)
+_OPPOSITE = {"for": "against", "against": "for"}
 _SPEECH = re.compile(r'^<turn by="(.*?)".*?>\n(.*?)\n</turn>$', re.DOTALL | re.MULTILINE)
 _MERIT = re.compile(r"merit=(\d+(?:\.\d+)?)")
 

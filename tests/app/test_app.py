@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pydantic import Field
@@ -28,10 +29,22 @@ class Hasty(DuelSettings):
     max_rounds: int = Field(1)
 
 
+async def test_a_time_limit_that_nobody_set_may_be_extended_and_one_that_was_set_is_kept() -> None:
+    app = scripted_app(ScriptedModel([]))
+    unset, by_hand = await app.create("duel", "Cats?"), await app.create("duel", "Cats?", {"max_runtime_seconds": 600})
+    chosen = AppSettings(model="scripted:model", formats={"duel": {"max_runtime_seconds": 600}})
+    configured = App(chosen, MemoryStore(), app.models, app.formats, Prompts())
+    asked = await app.create("duel", "Cats?", {"max_runtime_seconds": 600, "extend_runtime": True})
+    in_file = await configured.create("duel", "Cats?")
+    fork = await app.fork(unset.id, 0, {"max_runtime_seconds": 60})
+    found = [each.settings["extend_runtime"] for each in (unset, by_hand, asked, in_file, fork)]
+    assert found == [True, False, True, False, False]
+
+
 async def test_a_debate_keeps_the_defaults_it_was_created_with() -> None:
     store = MemoryStore()
     record = await scripted_app(ScriptedModel(sensible), store).create("duel", "Cats or dogs?")
-    assert record.settings == DuelSettings(depth="quick").model_dump(mode="json")
+    assert record.settings == DuelSettings(depth="quick", extend_runtime=True).model_dump(mode="json")
     later = scripted_app(ScriptedModel(sensible), store, by_name([replace(DUEL, settings=Hasty, version=2)]))
     await later.run(record.id, lambda event: None)
     assert len((await later.load(record.id)).turns) == 11
@@ -55,22 +68,18 @@ async def test_a_topic_keeps_nothing_that_a_database_cannot() -> None:
     assert record.topic == "Cats\ufffd or ? dogs?"
 
 
-async def test_sources_are_refused_by_a_format_that_takes_none_with_those_that_do() -> None:
-    with pytest.raises(InvalidInput) as refused:
-        await scripted_app(ScriptedModel([])).create("duel", "Cats", {"sources": [{"name": "a.md", "text": "words"}]})
-    assert str(refused.value).startswith("the duel takes no sources yet; formats that do: ")
-
-
-async def test_a_panel_takes_as_many_sources_as_are_read() -> None:
+@pytest.mark.parametrize("format", ["panel", "duel", "critique", "evaluation"])
+async def test_every_format_takes_as_many_sources_as_are_read(format: str) -> None:
     sources = [{"name": f"{number}.md", "text": "words"} for number in range(MAX_FILES)]
-    record = await scripted_app(ScriptedModel([])).create("panel", "Cats?", {"sources": sources})
+    record = await scripted_app(ScriptedModel([])).create(format, "Cats?", {"sources": sources})
     assert record.settings["sources"] == sources
 
 
 async def test_a_seat_the_format_does_not_have_is_refused() -> None:
     with pytest.raises(InvalidInput) as caught:
         await scripted_app(ScriptedModel([])).create("duel", "Cats?", {"models": {"moderator": "scripted:m"}})
-    assert str(caught.value) == "duel has no seat 'moderator'; its seats: debater_a, debater_b, judge"
+    seats = "debater_a, debater_b, judge, judge_2, judge_3, scribe, voter"
+    assert str(caught.value) == f"duel has no seat 'moderator'; its seats: {seats}"
 
 
 @pytest.mark.parametrize(
@@ -150,3 +159,25 @@ async def test_statistics_count_all_finished_debates_page_by_page(monkeypatch: p
     (row,) = await app.stats()
 
     assert (row.format, row.debates, row.rounds) == ("duel", 5, 1.0)
+
+
+async def test_research_is_refused_where_nothing_could_be_looked_up() -> None:
+    app = scripted_app(ScriptedModel([]))
+    with pytest.raises(InvalidInput, match=r"name servers under `research` in moot.yaml"):
+        await app.create("duel", "Cats?", {"research": True, "sources": [{"name": "a", "text": "short"}]})
+    long = await app.create("duel", "Cats?", {"research": True, "sources": [{"name": "a", "text": "long " * 20_000}]})
+    assert long.settings["research"]
+    with pytest.raises(InvalidInput, match="is for debaters, and a poll has none"):
+        await app.create("poll", "Cats?", {"research": True})
+
+
+async def test_sources_are_shown_whole_as_far_as_the_smallest_known_window_holds_them() -> None:
+    app, long = scripted_app(ScriptedModel([])), {"name": "a.md", "text": "words " * 2000}
+
+    async def whole(**settings: Any) -> Any:
+        return (await app.drafts.new("duel", "Cats?", settings)).settings["whole_sources"]
+
+    assert await whole(sources=[long]) == 60_000
+    assert await whole(sources=[long], model_judge="local:smollm2") == 8192
+    assert await whole(sources=[long], model_judge="local:smollm2", whole_sources=20_000) == 20_000
+    assert await whole(model_judge="local:smollm2") == 60_000

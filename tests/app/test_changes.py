@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -10,12 +11,13 @@ import pytest
 
 from moot.app import App
 from moot.core.debate import Status, Turn
+from moot.core.events import Event, StepRetrying
 from moot.core.replay import next_steps
-from moot.errors import Busy, InvalidInput, ScriptChanged, WrongStatus
+from moot.errors import InvalidInput, ScriptChanged, WrongStatus
 from moot.settings import Price
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
-from stage import Mortal, Panelists
+from stage import Mortal, Overloaded, Panelists
 
 
 def ignore(event: object) -> None:
@@ -172,14 +174,81 @@ async def test_a_higher_limit_is_refused_when_the_rounds_are_over() -> None:
         await app.change(debate_id, {"max_rounds": 3})
 
 
-async def test_a_debate_that_is_over_or_runs_is_not_changed(store: Store) -> None:
+async def test_a_debate_that_is_over_is_not_changed_and_one_that_runs_only_in_its_models(store: Store) -> None:
     app = scripted_app(Mortal(), store)
     with pytest.raises(WrongStatus, match=r"is through; .* moot fork"):
         await app.change(await begun(app), {"model": "scripted:new"})
     debate_id = await begun(app, models={"judge": "scripted:dead"})
     await store.take(debate_id, "process 1 on another machine", 100)
-    with pytest.raises(Busy):
-        await app.change(debate_id, {"model": "scripted:new"})
+    with pytest.raises(WrongStatus, match="only its models can be changed now, not max_rounds; stop it first"):
+        await app.change(debate_id, {"max_rounds": 4, "model": "scripted:new"})
+    assert (await app.change(debate_id, {"model": "scripted:new"})).status is Status.RUNNING
+    with pytest.raises(WrongStatus, match="has another change to take over first"):
+        await app.change(debate_id, {"model": "scripted:other"})
+    await store.release(debate_id, (await app.load(debate_id)).record.run)
+    assert await run(app, debate_id) is Status.FINISHED  # its next run has heard it
+    assert kinds((await app.load(debate_id)).turns) == [*ARGUED * 2, CHANGED, JUDGED]
+
+
+async def until_retrying(app: App, debate_id: str) -> tuple[asyncio.Task[Any], list[Event]]:
+    """A run in progress, one of whose calls waits to be made again."""
+    events: list[Event] = []
+    retrying = asyncio.Event()
+
+    def hear(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, StepRetrying):
+            retrying.set()
+
+    running = asyncio.create_task(app.run(debate_id, hear))
+    async with asyncio.timeout(20):
+        await retrying.wait()
+    return running, events
+
+
+async def test_a_seat_that_is_being_retried_gets_another_model_while_the_debate_runs(store: Store) -> None:
+    model = Overloaded()
+    app = scripted_app(model, store)
+    debate_id = (await app.create("duel", "Cats?", {"max_rounds": 1, "models": {"debater_b": "scripted:dead"}})).id
+    running, events = await until_retrying(app, debate_id)
+    await app.change(debate_id, {"models": {"debater_b": "scripted:new"}})
+    async with asyncio.timeout(20):  # the pause was for a minute
+        assert (await running).status is Status.FINISHED
+    stored = await app.load(debate_id)
+    assert kinds(stored.turns) == [ARGUED[0], CHANGED, ARGUED[1], JUDGED]
+    assert stored.turns[1].content == "Settings changed: Debater B is scripted:new instead of scripted:dead."
+    assert [turn.model for turn in stored.turns] == ["scripted:model", None, "scripted:new", "scripted:model"]
+    assert [failure.code for failure in stored.failures] == ["rate_limited"]
+    assert len([event for event in events if isinstance(event, StepRetrying)]) == 1
+    fork = await app.fork(debate_id, 3, {"models": {"judge": "scripted:other"}})
+    assert await run(app, fork.id) is Status.FINISHED
+
+
+async def test_who_speaks_beside_a_seat_that_gets_another_model_is_heard_to_the_end() -> None:
+    model = Overloaded(Panelists())
+    app = scripted_app(model)
+    chosen = {"checkpoints": False, "perspectives": 3, "models": {"debater_2": "scripted:dead"}, "max_rounds": 1}
+    debate_id = (await app.create("panel", "Cats?", chosen)).id
+    running, _ = await until_retrying(app, debate_id)
+    await app.change(debate_id, {"models": {"debater_2": "scripted:new"}})
+    async with asyncio.timeout(20):
+        assert (await running).status is Status.FINISHED
+    stored = await app.load(debate_id)
+    assert [turn.seat for turn in stored.turns[2:6]] == ["debater_1", "debater_2", "debater_3", "human"]
+    assert stored.turns[3].model == "scripted:new"
+
+
+async def test_a_call_that_waits_is_made_at_once_when_a_person_wants_it() -> None:
+    model = Overloaded()
+    app = scripted_app(model)
+    debate_id = (await app.create("duel", "Cats?", {"max_rounds": 1, "models": {"debater_b": "scripted:dead"}})).id
+    running, _ = await until_retrying(app, debate_id)
+    model.dead = set()
+    assert (await app.try_now(debate_id)).status is Status.RUNNING
+    async with asyncio.timeout(20):  # the pause was for a minute, also that of the provider's pace
+        assert (await running).status is Status.FINISHED
+    with pytest.raises(WrongStatus, match="is finished, so no call of it waits"):
+        await app.try_now(debate_id)
 
 
 async def test_an_answer_that_waits_to_be_heard_is_not_lost() -> None:

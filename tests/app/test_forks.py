@@ -135,7 +135,7 @@ async def test_without_a_position_a_finished_debate_is_forked_before_its_last_st
     await app.run(made.id, ignore)
     reading = await app.read(made.id)
     assert (reading.usage.calls, reading.trace["usage"]["by_seat"].keys()) == (1, {"judge"})  # its origin has paid
-    assert [summary.usage.calls for summary in await app.summaries()] == [1, 5]
+    assert [summary.usage.calls for summary in await app.listing.page()] == [1, 5]
 
 
 async def test_a_seat_that_the_origin_did_not_have_gets_the_usual_model(model: ScriptedModel) -> None:

@@ -16,6 +16,7 @@ from moot.core.debate import Action, HumanReply, Question, Status, Step, Turn
 from moot.core.engine import RunResult
 from moot.core.events import Event, LimitReached, TurnFinished, Waiting
 from moot.core.format import AnyFormat
+from moot.core.workflows import WorkflowSettings
 from moot.errors import InvalidInput, NotFound, WrongStatus
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.decision import Decision
@@ -23,7 +24,6 @@ from moot.formats.panel.format import PANEL
 from moot.formats.panel.steps import MAX_REVISIONS
 from moot.llm.client import Request
 from moot.records.documents import Place
-from moot.settings import WorkflowSettings
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
 from moot.testing import MemoryStore, ScriptedModel, scripted_app
@@ -115,6 +115,32 @@ async def test_continue_begins_the_next_round_and_approval_ends_the_debate() -> 
         (15, "approval", None, "", "approve"),
     ]
     assert not any('<turn by="the person' in text(request) for request in asking.model.requests)
+
+
+async def test_words_and_answers_carry_the_name_of_who_said_them_and_no_model_reads_it() -> None:
+    asking = await Asking.at_checkpoint()
+    await asking.app.reply(asking.id, "guide", WORDS, who=" Anna\nBerg\0" + "g" * 99)
+    await asking.run()
+    await asking.app.reply(asking.id, "approve", who="Bülent")
+    outcome = Decision.model_validate((await asking.run()).outcome)
+    name = "Anna Berg\ufffd" + "g" * 69 + "…"
+    assert (outcome.approved_by, [(told.who, told.text) for told in outcome.told]) == ("Bülent", [(name, WORDS)])
+    reading = await asking.app.read(asking.id)
+    assert [event.title for event in reading.events if event.seat == "human"] == [name, "Bülent"]
+    assert f"{WORDS} ({name}, after round 1, " in await asking.app.export(asking.id, "md")
+    assert not any("Anna" in text(request) for request in asking.model.requests)
+
+
+async def test_a_remark_carries_a_name_too() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    record = await app.create("duel", "Cats?", {"max_rounds": 1})
+    await app.reply(record.id, "guide", WORDS, who="Anna")
+    await app.run(record.id, ignore)
+    reading = await app.read(record.id)
+    assert [(event.title, event.data) for event in reading.events if event.kind == "remark"] == [
+        ("Anna", {"who": "Anna"})
+    ]
+    assert "### Anna · remark" in await app.export(record.id, "md")
 
 
 async def test_guidance_reaches_every_later_prompt_and_no_earlier_one() -> None:
@@ -517,7 +543,7 @@ async def test_the_decision_is_written_once_and_exported_in_every_style(tmp_path
     assert (await asking.app.export(asking.id, "html")).startswith("<!DOCTYPE html>")
     with pytest.raises(InvalidInput) as caught:
         await asking.app.export(asking.id, "pdf")
-    assert str(caught.value) == "cannot export as 'pdf'; choose md, json, html or argdown"
+    assert str(caught.value) == "cannot export as 'pdf'; choose md, json, html, argdown or aif"
 
 
 async def test_an_approved_decision_is_a_file_before_it_is_stored_and_once_again_when_it_is_missing() -> None:
@@ -599,7 +625,7 @@ async def test_the_latest_rating_stands_in_the_trace() -> None:
 
 async def test_an_estimate_of_a_panel_needs_neither_model_nor_person() -> None:
     model = ScriptedModel([])
-    most, typical = await scripted_app(model).estimate("panel", TOPIC, {"max_rounds": 2, "perspectives": 2})
+    found = await scripted_app(model).estimate("panel", TOPIC, {"max_rounds": 2, "perspectives": 2})
     assert model.requests == []
-    assert (most.calls, typical.calls) == (14, 14)
-    assert 0 < typical.output_tokens < most.output_tokens
+    assert (found.most.calls, found.typical.calls) == (14, 14)
+    assert 0 < found.typical.output_tokens < found.most.output_tokens

@@ -85,7 +85,11 @@ def test_usages_add_up_and_what_was_estimated_stays_so() -> None:
 def test_limits_have_safe_defaults() -> None:
     limits = Limits()
     assert (limits.max_rounds, limits.max_runtime_seconds, limits.max_total_output_tokens) == (5, 600, 8000)
-    assert {seat.name: seat.max_tokens for seat in DUEL.seats} == {"debater_a": 600, "debater_b": 600, "judge": 400}
+    assert {seat.name: seat.max_tokens for seat in DUEL.as_of(1).seats} == {
+        "debater_a": 600,
+        "debater_b": 600,
+        "judge": 400,
+    }
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.core.changes import Wish
 from moot.core.debate import HumanReply, Outcome, Seat, Settings, Status, Step, Turn
 from moot.core.engine import HumanNeeded, PlayerReply, RunResult
 from moot.core.events import EVENTS_PER_RUN, DebateFailed, Event, LimitReached, TurnChunk, TurnFinished, Waiting
@@ -24,6 +25,7 @@ from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelTimeout, Refused, StoreError
 from moot.formats import built_in
 from moot.formats.duel.format import DUEL
+from moot.llm.client import Request
 from stage import ID, Between, Killed, Stage, ballot, kill_at
 
 ARGUED = [(f"debater_{side}", "argument", round) for round in (1, 2) for side in "ab"]
@@ -247,6 +249,8 @@ async def test_a_batch_plays_side_by_side_and_none_reads_another() -> None:
         "figures": [],
         "language": "en",
         "trust": None,
+        "coverage": None,
+        "ledger": None,
     }
     assert await stage.order() == ONE_ROUND
     assert [turn.content for turn in await stage.turns()] == [
@@ -496,6 +500,19 @@ async def stopped_after(turns: int) -> Stage:
 # Limits by the clock (those by rounds and tokens: test_model.py)
 
 
+async def test_a_time_limit_that_may_be_extended_gives_slow_models_the_time_they_need() -> None:
+    def slow(request: Request) -> str:
+        return ballot() if request.schema else "one word a second " * 10
+
+    kept, extended = (
+        Stage(slow, settings={"max_rounds": 2, "max_runtime_seconds": 50, "extend_runtime": extends})
+        for extends in (False, True)
+    )
+    assert (await kept.run()).stop_reason == "max_runtime_seconds"
+    assert (await extended.run()).stop_reason == "max_rounds"
+    assert sum(turn.duration_ms for turn in await extended.turns()) > 50_000
+
+
 @pytest.mark.parametrize(("seconds", "turns"), [(0.5, 1), (6, 1), (7, 2), (12, 2), (13, 3), (24, 4)])
 async def test_the_runtime_limit_overshoots_by_one_step_at_most_and_is_recorded(seconds: float, turns: int) -> None:
     stage = Stage(settings={"max_runtime_seconds": seconds})
@@ -671,6 +688,9 @@ class BrokenStore:
         self.error = error
 
     async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
+        return ()
+
+    async def wishes(self, debate_id: str) -> tuple[Wish, ...]:
         return ()
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:

@@ -4,12 +4,14 @@ import cProfile
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from moot import formats
+from moot.app import App
 from moot.core.debate import Status, Step, Usage
 from moot.core.estimate import Estimate, estimate
 from moot.core.events import Event
@@ -34,7 +36,8 @@ def longest_replies(request: Request) -> str:
 async def test_the_most_a_debate_can_take_is_what_a_talkative_model_takes() -> None:
     model = ScriptedModel(longest_replies)
     app = scripted_app(model)
-    most, typical = await app.estimate("duel", "Cats are better than dogs")
+    found = await app.estimate("duel", "Cats are better than dogs")
+    most, typical = found.most, found.typical
     assert model.requests == []
     record = await app.create("duel", "Cats are better than dogs")
     await app.run(record.id, lambda event: None)
@@ -95,7 +98,8 @@ def numbers(usage: Usage) -> list[int]:
 async def estimated(format: str, settings: dict[str, Any]) -> Estimate:
     prices = {f"scripted:{name}": Price(input=1, output=2) for name in ("model", "other", "third")}
     app = scripted_app(ScriptedModel(longest_replies), prices=prices)
-    return await app.estimate(format, TOPIC, written_in_full(settings))
+    found = await app.estimate(format, TOPIC, written_in_full(settings))
+    return Estimate(found.most, found.typical)
 
 
 @pytest.mark.parametrize("case", WRITTEN_OUT, ids=lambda case: str(case["name"]))
@@ -114,12 +118,30 @@ async def test_a_panel_s_estimate_has_all_its_rounds() -> None:
     assert calls == [8, 20, 32, 44]
 
 
+@pytest.mark.parametrize(
+    ("format", "settings", "each"),
+    [
+        ("duel", {"depth": "normal", "judge": "each_round"}, 4),
+        ("panel", {"depth": "careful", "perspectives": 2, "checkpoints": False}, 8),
+    ],
+    ids=["duel", "panel"],
+)
+async def test_an_estimate_has_all_rounds_where_claims_are_noted_in_each(
+    format: str, settings: dict[str, Any], each: int
+) -> None:
+    limits = {"max_total_output_tokens": 1_000_000, "max_check_output_tokens": 1_000_000}
+    calls = [(await estimated(format, {**settings, **limits, "max_rounds": n})).most.calls for n in (4, 6, 8)]
+    assert [after - before for before, after in pairwise(calls)] == [2 * each, 2 * each]
+
+
 class CountedPrompts(Prompts):
     """Counts the characters it renders."""
 
     rendered = 0
+    rules_rendered = 0
 
     def rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> str:
+        self.rules_rendered += 1
         return self._count(super().rules(format, debate, step))
 
     def instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
@@ -150,6 +172,14 @@ async def test_twice_the_rounds_are_twice_the_work_however_long_the_turns(models
     assert work[2] < 2.1 * work[1]
 
 
+async def calls(app: App, format: str, settings: dict[str, Any]) -> int:
+    """How many functions an estimate calls."""
+    record = await app.create(format, "Cats?", settings)
+    profile = cProfile.Profile()
+    profile.runcall(estimate, record, app.formats[format], app.prompts, lambda model, usage: None)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
 def largest(format: str, rounds: int) -> dict[str, Any]:
     """Settings of a debate that is as large as it can be with so many rounds; an evaluation's are its topics."""
     if format == "evaluation":
@@ -163,16 +193,38 @@ def largest(format: str, rounds: int) -> dict[str, Any]:
 @pytest.mark.parametrize("format", ["duel", "critique", "panel", "evaluation"])
 async def test_twice_the_rounds_are_twice_the_calls_of_functions_in_every_format(format: str) -> None:
     app = scripted_app(ScriptedModel(longest_replies))
-
-    async def calls(rounds: int) -> int:
-        record = await app.create(format, "Cats?", largest(format, rounds))
-        profile = cProfile.Profile()
-        profile.runcall(estimate, record, app.formats[format], app.prompts, lambda model, usage: None)
-        return sum(entry.callcount for entry in profile.getstats())
-
-    await calls(2)  # reads the prompt files
-    few, many = await calls(12), await calls(48)
+    await calls(app, format, largest(format, 2))  # reads the prompt files
+    few, many = [await calls(app, format, largest(format, rounds)) for rounds in (12, 48)]
     assert many < 4.5 * few
+
+
+async def test_an_estimate_does_not_read_through_long_sources() -> None:
+    def sources(words: int) -> dict[str, Any]:
+        return {"sources": [{"name": f"Numbers {number}", "text": "1234 " * words} for number in range(10)]}
+
+    app = scripted_app(ScriptedModel(longest_replies))
+    await calls(app, "panel", sources(2000))  # reads the prompt files
+    short, long = [await calls(app, "panel", sources(words)) for words in (2000, 8000)]  # both too long for prompts
+    assert long < 1.1 * short
+
+
+async def test_an_estimate_renders_the_same_rules_once_for_each_order_of_sides() -> None:
+    app = scripted_app(ScriptedModel(longest_replies))
+    app.prompts = CountedPrompts()
+    await app.estimate("evaluation", "Cats?", largest("evaluation", 40))
+    assert app.prompts.rules_rendered == 3  # for who prepares, and for either side first
+
+
+async def test_an_estimate_needs_no_outcome() -> None:
+    def never() -> Any:
+        raise AssertionError("nobody has debated")
+
+    def script(debate: Debate[Any]) -> Any:
+        yield from debate.ask("debater_a", "argument", 1, aliases=SIDES, stance="pro", last=False)
+        return never
+
+    quick, _ = await both_ways("duel", {}, script)
+    assert quick.most.calls == 1
 
 
 LONG: dict[str, tuple[str, dict[str, Any]]] = {
@@ -271,6 +323,24 @@ def closed(debate: Debate[Any]) -> Any:
 @pytest.mark.parametrize("script", [windowed, keeping_books, with_another_end, ever_faster])
 async def test_a_script_of_any_kind_is_estimated_as_if_every_round_were_rehearsed(script: Any) -> None:
     assert_same(*await both_ways("duel", {}, script))
+
+
+async def test_a_script_that_stumbles_over_rounds_it_was_not_asked_for_is_told_in_the_log(caplog: Any) -> None:
+    await both_ways("duel", {}, keeping_books)
+    assert caplog.messages == ["the script of duel needs every round rehearsed: IndexError('list index out of range')"]
+
+
+async def test_a_fault_of_a_script_is_told_the_first_time_it_shows() -> None:
+    begun = []
+
+    def broken(debate: Debate[Any]) -> Any:
+        begun.append(debate)
+        yield from debate.ask("debater_a", "argument", 1, aliases=SIDES, stance="pro", last=False)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await both_ways("duel", {}, broken)
+    assert len(begun) == 1
 
 
 @pytest.mark.parametrize("format", ["duel", "critique", "panel"])

@@ -10,10 +10,12 @@ and read the difference that git shows.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
+import zlib
+from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ from moot.llm.client import Request
 from stage import TOPIC, A, B, Stage, ballot
 
 FORMATS = Path(formats.__file__).parent
+IDEA = (Path(__file__).parents[2] / "examples" / "ideas" / "second-hearing" / "idea.md").read_text("utf-8")
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 PLENTY = {"max_total_output_tokens": 100_000, "max_runtime_seconds": 100_000}
 NAMES = {"debater_a": A, "debater_b": B}
@@ -109,7 +112,55 @@ def resent(made: Sequence[Request]) -> float:
 
 
 def common(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    """How many characters they begin with alike."""
+    return bisect_left(range(1, min(len(one), len(other)) + 1), True, key=lambda n: not one.startswith(other[:n]))
+
+
+LENGTHS = {"content": 1300, "answer": 1000, "case": 350, "summary": 350, "reasoning": 300, "framing": 300}
+"""Characters of what is written into the fields of a form; of others, 90."""
+
+
+def long_reply(request: Request) -> str:
+    """As long as replies of a strong model are, and never the same."""
+    number = zlib.crc32(repr(request.messages).encode())
+    if request.schema is None:
+        return speech(number)
+    form = _filled(request.schema.schema, number)
+    views = [{"name": f"View {each}", "wants": [f"peace {each}"], "gives_up": f"peace {each + 1}"} for each in range(3)]
+    fixed = {"perspectives": views} if request.schema.name == "analysis" else {}
+    return json.dumps({**form, **fixed, **{name: [] for name in ("mute", "strayed", "differ") if name in form}})
+
+
+def _filled(schema: Any, number: int, name: str = "") -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema["type"]:
+        case "object":
+            parts = enumerate(schema["properties"].items(), number)
+            return {name: _filled(part, at, name) for at, (name, part) in parts}
+        case "array":
+            return [_filled(schema["items"], number, name)] * 2
+        case "integer" | "number":
+            return 6
+        case "boolean":
+            return False
+        case _:
+            return speech(number)[: LENGTHS.get(name, 90)]
+
+
+@pytest.mark.parametrize(
+    ("format", "settings", "least"),
+    [
+        ("duel", {}, 0.77),
+        ("panel", {"max_rounds": 3, "checkpoints": False}, 0.87),
+        ("critique", {"min_rounds": 5}, 0.64),
+        ("evaluation", {"idea": IDEA}, 0.66),
+    ],
+)
+async def test_most_of_what_is_sent_was_sent_before(format: str, settings: dict[str, Any], least: float) -> None:
+    stage = Stage(long_reply, format=formats.load()[format], settings={**PLENTY, **settings})
+    assert (await stage.run()).error is None
+    assert resent(stage.model.requests) >= least
 
 
 async def test_a_request_in_the_shared_layout_is_the_one_before_with_a_turn_for_its_instruction() -> None:
@@ -292,6 +343,7 @@ def test_a_file_of_the_user_s_replaces_a_prompt_and_leaves_the_others(tmp_path: 
         "{% for a in [[1]] recursive %}{{ loop(a) }}{% endfor %}",
         "{{ range(1900) | join('x' ~ range(1900) | join('----------')) }}",
         "{% for a in range(1900) %}{{ range(1900) | join('-') }}{% endfor %}",
+        "{% for a in range(1900) %}{{ range(1900) | join('-') | title | title | title | length }}{% endfor %}",
         "x" * 70_000,
     ],
 )

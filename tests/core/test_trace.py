@@ -116,6 +116,7 @@ def test_a_small_debate_whole() -> None:
         "query": "Cats are better than dogs",
         "settings": {"max_rounds": 2},
         "templates_used": [],
+        "sources": None,
         "rounds": [
             {
                 "round": 1,
@@ -223,6 +224,7 @@ def test_a_small_debate_whole() -> None:
         "auto_score": None,
         "outcome": {"summary": "A was right.", "winner": "a"},
         "origin": None,
+        "ticks": [],
     }
 
 
@@ -253,6 +255,15 @@ def test_a_debate_that_has_not_begun_has_a_trace_too() -> None:
     assert (whole["rounds"], whole["turns"], whole["final_answer"], whole["total_rounds"]) == ([], [], None, 0)
     assert whole["timing"] == {"total_ms": 0, "rounds_ms": [], "kinds_ms": {}, "rag_ms": 0, "synthesis_ms": 0}
     assert whole["usage"] == {**asdict(Usage()), "by_seat": {}}
+
+
+def test_the_time_of_every_search_is_told() -> None:
+    kinds = ("templates", "passages", "evidence", "repeats")
+    turns = [
+        Turn(position=at, seat="library", kind=kind, round=1, content="", started_at=at, finished_at=at + 1)
+        for at, kind in enumerate(kinds)
+    ]
+    assert trace(RECORD, turns)["timing"]["rag_ms"] == 3000
 
 
 async def test_the_trace_of_the_last_event_is_that_of_the_stored_debate() -> None:

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from moot.core.debate import Issue
+from moot.core.workflows import WorkflowSettings
 from moot.delivery.issues import Delivery, deliver
 from moot.delivery.webhooks import signature
 from moot.errors import faults
-from moot.settings import WorkflowSettings
 
 ISSUE = Issue("Use REST", "## Context\n\nWe chose REST.\n\n- [ ] Write it — soon\n")
 PYTHON = sys.executable
@@ -107,7 +107,7 @@ async def run(
             "all: Value error, secret_env signs webhooks only; leave it out, or write webhook",
         ),
         ({"file": "x", "attempts": 0}, "attempts: Input should be greater than or equal to 1"),
-        ({"file": "x", "folder": "y"}, "folder: Extra inputs are not permitted"),
+        ({"file": "x", "folder": "y"}, "folder: not known"),
     ],
 )
 def test_settings_that_cannot_be_used_say_what_to_write(settings: dict[str, object], message: str) -> None:

@@ -14,7 +14,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from moot.app import build
-from moot.settings import AppSettings, WorkflowSettings
+from moot.core.workflows import WorkflowSettings
+from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from stage import Panelists
 

@@ -186,6 +186,18 @@ def test_tools_read_its_front_matter() -> None:
     }
 
 
+def test_a_german_debate_has_a_german_document_and_says_in_german_why_it_ended() -> None:
+    outcome = OUTCOME.model_copy(update={"language": "de"}).model_dump(mode="json")
+    german = replace(RECORD, topic="Soll die Stadt ihr Freibad schließen?", outcome=outcome)
+    reading = Reading(StoredDebate(german, TURNS), DUEL)
+    text = document(reading)
+    assert reading.reason == "alle Runden wurden gespielt"
+    assert "· alle Runden wurden gespielt" in text
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings == ["## Ergebnis", "## Runde 1", "## Runde 2", "## Schluss"]
+    assert "Bevor Sie sich darauf verlassen:" in text
+
+
 def test_a_debate_without_turns_or_outcome_is_a_document_too() -> None:
     record = replace(RECORD, topic="Cats?", seats={}, status=Status.STOPPED, stop_reason=None)
     assert markdown(record) == (

@@ -13,7 +13,7 @@ import aiohttp
 import asyncpg
 from scenes import SCENES, create, finished
 from sweeps import Place, lost
-from troupe import Cluster, Standby, until
+from troupe import Cluster, Disk, Standby, until
 
 from moot.core.debate import Turn
 from moot.errors import StoreError
@@ -48,6 +48,11 @@ def read_only(cluster: Cluster) -> Trouble:
         cluster.psql("SELECT pg_reload_conf()")
 
     return Trouble(partial(asyncio.to_thread, turn, "on"), partial(asyncio.to_thread, turn, "off"))
+
+
+def fill(disk: Disk) -> Trouble:
+    """Nothing has room any more, but in what files there are."""
+    return Trouble(partial(asyncio.to_thread, disk.fill), partial(asyncio.to_thread, disk.filler.unlink), health=200)
 
 
 def lock(url: str) -> Trouble:

@@ -1,4 +1,4 @@
-"""Debates of all four formats over HTTP with a model whose replies depend on the request alone, so that whatever
+"""Debates of all formats over HTTP with a model whose replies depend on the request alone, so that whatever
 happens to their processes, their transcripts must be those of an undisturbed run.
 """
 
@@ -37,6 +37,7 @@ SCENES = {
     "critique": Scene("critique", {"max_rounds": 1}),
     "evaluation": Scene("evaluation", {"exchanges": 0}, at_once=3),
     "panel": Scene("panel", {"max_rounds": 1, "checkpoints": False}, at_once=2),
+    "poll": Scene("poll", {"ballots": 4, "options": "ask"}, at_once=4),
 }
 
 Strike = Callable[[str, int], None]

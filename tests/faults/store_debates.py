@@ -47,7 +47,7 @@ PLAYED: dict[str, dict[str, Played]] = {
         "-careful": Played({"max_rounds": 1, "depth": "careful"}),
     },
     "critique": {"": Played({"max_rounds": 2, "min_rounds": 1})},
-    "evaluation": {"": Played({"exchanges": 1})},
+    "evaluation": {"": Played({"exchanges": 1}), "-quick": Played({"exchanges": 1, "depth": "quick"})},
     "panel": {
         "": Played({"max_rounds": 2, "round_timeout_seconds": 1e6}, "Mind the cost."),
         "-alone": Played({"max_rounds": 1, "round_timeout_seconds": 1e6, "checkpoints": False}),

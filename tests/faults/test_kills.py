@@ -85,14 +85,28 @@ PANEL_ROUND = [
     ("moderator", "evaluation"),
 ]
 PANEL = Scene(
-    ("--format", "panel", "--no-checkpoints", "--max-rounds", "1"),
-    (Kill(1, 3), Kill(4, 3), Kill(3, 0)),
+    (
+        "--format",
+        "panel",
+        "--no-checkpoints",
+        "--max-rounds",
+        "1",
+        "--set",
+        "depth=normal",
+        "--set",
+        "ledger=off",
+        "--ballots",
+        "2",
+    ),
+    (Kill(1, 3), Kill(3, 3), Kill(7, 3)),
     [
         ("moderator", "analysis", None),
+        *[("voter", "ballot", None)] * 2,
         *((seat, kind, 1) for seat, kind in PANEL_ROUND),
+        *[("voter", "vote", None)] * 2,
         ("moderator", "synthesis", None),
     ],
-    at_once=2,
+    at_once=3,
 )
 
 

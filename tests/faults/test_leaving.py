@@ -45,6 +45,28 @@ async def test_a_debate_stopped_during_a_step_keeps_that_step_and_calls_nobody_a
     assert len(here.server.requests) == 2
 
 
+async def test_a_worker_told_again_to_end_while_a_step_is_in_progress_ends_at_once_and_another_goes_on(
+    here: Place,
+) -> None:
+    here.server.pause_in(2)
+    worker = here.start("worker")
+    debate_id = await create(here.app, SCENES["duel"])
+    await until(lambda: here.server.held)
+    worker.signal(signal.SIGTERM)
+    with pytest.raises(TimeoutError):
+        await worker.ended(0.5)
+    worker.signal(signal.SIGTERM)
+    assert await worker.ended() < 2 * A_SECOND
+    assert worker.exit_code == 128 + signal.SIGTERM
+    here.start("other")
+    await until(lambda: len(here.server.requests) > 2)
+    here.server.go_on()
+    await until(lambda: _is(here, debate_id, Status.FINISHED))
+    stored = await here.app.load(debate_id)
+    assert told(stored.turns) == here.expected["duel"]
+    assert [failure.code for failure in stored.failures] == ["taken_over"]
+
+
 async def test_a_server_without_work_and_a_hundred_open_streams_ends_within_two_seconds(here: Place) -> None:
     web = here.troupe.start("web", "serve", "--no-work", "--port", "0")
     address = (await web.ready()).split()[3]

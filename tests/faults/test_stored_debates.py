@@ -27,7 +27,9 @@ def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
     cast = ScriptRun(format, format.open(record), turns)
     while cast.batch:
         cast.advance(cast.replayed())
-    assert cast.outcome == format.outcome.model_validate(record.outcome)
+    assert record.outcome
+    found = cast.ended() if record.outcome.get("ledger") else cast.outcome  # which older versions did not keep
+    assert found == format.outcome.model_validate(record.outcome)
 
 
 @pytest.mark.parametrize("format", built_in(), ids=lambda known: known.name)

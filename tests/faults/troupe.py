@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 PATIENCE = 60.0
 """Seconds after which what is waited for has not happened."""
 LOOK_SECONDS = 0.02
+STARTS = 60
 
 
 class Process:
@@ -124,6 +126,17 @@ class Standby(NamedTuple):
         return url.replace(f"host={first}", f"host={first},{self.socket}")
 
 
+class Disk(NamedTuple):
+    url: str
+    """Of the database on it."""
+    filler: Path
+
+    def fill(self) -> None:
+        with self.filler.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(b"x" * 4096) == 4096:
+                pass
+
+
 class Cluster:
     """A Postgres of one's own."""
 
@@ -131,11 +144,29 @@ class Cluster:
         self._server = server
         self._made = 0
 
-    def database(self) -> str:
+    def database(self, options: str = "") -> str:
         """The URL of a new, empty one."""
         self._made += 1
-        self._server.psql(f"CREATE DATABASE moot_faults_{self._made}")
+        self._server.psql(f"CREATE DATABASE moot_faults_{self._made} {options}")
         return str(self._server.get_uri(database=f"moot_faults_{self._made}"))
+
+    @contextmanager
+    def small_disk(self, size: str = "64m") -> Iterator[Disk]:
+        """A disk of its own for one database, as root can have one in memory."""
+        with TemporaryDirectory(prefix="moot-disk-") as name:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0777", "tmpfs", name], check=True)
+            try:
+                data = Path(name, "data")
+                data.mkdir()
+                shutil.chown(data, self._server.system_user)
+                self._server.psql(f"CREATE TABLESPACE small LOCATION '{data}'")
+                url = self.database("TABLESPACE small")
+                yield Disk(url, Path(name, "filler"))
+            finally:
+                self._server.psql(f"DROP DATABASE moot_faults_{self._made} WITH (FORCE)")
+                self._server.psql("CHECKPOINT")
+                self._server.psql("DROP TABLESPACE small")
+                subprocess.run(["umount", "--lazy", name], check=True)
 
     def psql(self, command: str) -> str:
         return str(self._server.psql(command))
@@ -145,7 +176,12 @@ class Cluster:
         self._control("stop", "-m", "immediate")
 
     def start(self) -> None:
-        self._server.ensure_postgres_running()
+        """On a busy machine it takes longer than the ten seconds that are waited for; it goes on starting meanwhile."""
+        for _ in range(STARTS):
+            with suppress(subprocess.TimeoutExpired, AssertionError):  # the latter while it is still starting
+                return self._server.ensure_postgres_running()
+            time.sleep(1.0)
+        raise TimeoutError("Postgres does not start")
 
     @contextmanager
     def standby(self) -> Iterator[Standby]:

@@ -117,6 +117,7 @@ async def test_a_person_who_concludes_before_anything_was_proposed_still_gets_an
     ]
     assert "The debate ended before anybody had answered." in asked(stage, "Synthesizer")[0]
     assert outcome == FinalAnswer(
+        ledger=outcome.ledger,
         summary=ANSWER,
         templates=TITLES,
         rounds=[],
@@ -217,6 +218,7 @@ async def test_a_model_that_writes_only_garbage_still_comes_to_a_valid_outcome_t
     assert [turn.marks for turn in await stage.turns()] == [(), (), ("fallback",), (), ("fallback",), ()]
     assert len(stage.model.requests) == 2 * 3 + 1, "each critique is asked for twice"
     assert outcome == FinalAnswer(
+        ledger=outcome.ledger,
         summary="asdf",
         templates=TITLES,
         rounds=[
@@ -248,6 +250,7 @@ def eventful() -> Critics:
 async def test_the_outcome_tells_what_was_held_against_the_answer_and_what_became_of_it() -> None:
     outcome = await outcome_of(staged(eventful(), {"min_rounds": 2}))
     assert outcome == FinalAnswer(
+        ledger=outcome.ledger,
         summary=ANSWER,
         templates=TITLES,
         rounds=[
@@ -463,7 +466,8 @@ async def test_what_all_seats_share_never_changes_and_the_rest_only_grows() -> N
 
 async def test_an_estimate_takes_every_round_for_played() -> None:
     app = scripted_app(ScriptedModel([]), formats=by_name([CRITIQUE]))
-    most, typical = await app.estimate("critique@1", TOPIC)
+    found = await app.estimate("critique@1", TOPIC)
+    most, typical = found.most, found.typical
     assert (most.calls, most.output_tokens) == (11, 5 * (1200 + 800) + 1500)
     assert (typical.calls, typical.output_tokens) == (11, 5 * (720 + 480) + 900)
 

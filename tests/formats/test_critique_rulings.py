@@ -15,6 +15,7 @@ from critics import ANSWER, PROPOSAL, Critics, Library, asked, critique, fine, i
 from pydantic import JsonValue
 
 from moot.core.events import TurnFinished
+from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.llm.client import Request
 from stage import Stage
@@ -218,6 +219,13 @@ async def test_a_critique_in_german_has_its_fixed_words_in_german() -> None:
 # Debates of a strong model
 
 
+def ends(outcome: FinalAnswer) -> dict[str, list[str | None]]:
+    """Seat → how its claims ended, which was read by hand too."""
+    assert outcome.ledger
+    seats = dict.fromkeys(claim.seat for claim in outcome.ledger.claims)
+    return {seat: [claim.status for claim in outcome.ledger.claims if claim.seat == seat] for seat in seats}
+
+
 async def test_a_recording_of_version_1_plays_under_its_rules() -> None:
     """With the templates that were retrieved then: those of today may be others."""
     topic = "Is it safe to run database migrations automatically when the server starts?"
@@ -233,6 +241,7 @@ async def test_a_recording_of_version_1_plays_under_its_rules() -> None:
     outcome = await outcome_of(stage)
     assert [[asdict(message) for message in request.messages] for request in stage.model.requests] == recorded
     assert (outcome.open_issues, outcome.ended, outcome.auto_score) == ([5], "ready", 7.75)
+    assert ends(outcome) == {"skeptic": ["answered"] * 4 + ["unanswered"], "proposer": ["standing"] * 4}
 
 
 async def test_critical_issues_that_were_merely_noted_stay_open_with_the_same_words() -> None:
@@ -267,6 +276,7 @@ async def test_a_critique_in_german_is_followed_from_its_first_issue_to_the_fina
         (3, "answered", 1),
         (4, "answered", 2),
     ]
+    assert ends(outcome) == {"skeptic": ["answered"] * 4, "proposer": ["standing"] * 3}
     assert all(each.quoted for each in outcome.issues)
     assert all(each.reply.startswith("Zugestanden") for each in outcome.issues[:3])
     assert outcome.headline() == (

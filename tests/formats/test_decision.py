@@ -40,6 +40,7 @@ SECTIONS = [
     "Tensions",
     "Dissent",
     "Open questions",
+    "Figures and where they come from",
     "Perspectives",
 ]
 FULL: dict[str, Any] = {

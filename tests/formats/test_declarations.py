@@ -12,16 +12,32 @@ from moot import formats
 from moot.formats import DEFAULT, built_in
 from moot.llm.providers import BUILT_IN
 from moot.terminal.cli import USUAL_FORMAT
-from moot.trust.judging import JudgedSettings
+from moot.trust.depth import JurySettings
+from moot.trust.poll import PolledSettings
 
 ROOT = Path(moot.__file__).parent
 FORMATS = Path(formats.__file__).parent
 FAMILIES = ("claude", "gpt", "llama", "mistral", "qwen")
-COMMON_WORDS = {"debate", "ready", "sources", "together"}
+COMMON_WORDS = {
+    "conceded",
+    "debate",
+    "decision",
+    "ledger",
+    "options",
+    "poll",
+    "quorum",
+    "ready",
+    "rule",
+    "scribe",
+    "sources",
+    "together",
+}
 """Words of a format, or of a vendor, that have another meaning too."""
 NAMED: Mapping[str, set[str]] = {
     "terminal/cli.py": {"panel", "evaluation", "perspectives", "stance_a"},
+    "trust/poll.py": {"voter"},
     "terminal/commands.py": {"perspectives"},
+    "terminal/help.py": {"perspectives"},
     "web/api.py": {"perspectives"},
 }
 """Commands, options and routes that are named after something of a format."""
@@ -55,7 +71,7 @@ def _words() -> Iterator[str]:
     for format in built_in():
         yield format.name
         yield from (seat.name for seat in format.seats if seat.player == "model")
-        yield from {*format.settings.model_fields} - {*JudgedSettings.model_fields}
+        yield from {*format.settings.model_fields} - {*PolledSettings.model_fields, *JurySettings.model_fields}
         yield from format.reasons
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from moot.core.debate import Status
+from moot.errors import InvalidInput
 from moot.formats.duel.format import Verdict
 from moot.llm.client import Request
-from moot.testing import SimulatedJudge
+from moot.telemetry.metrics import Metrics
+from moot.testing import ScriptedModel, SimulatedJudge, scripted_app
 from stage import A, B, Stage, sensible
 
 FOUR = {"max_rounds": 1, "judgings": 4}
@@ -114,3 +116,59 @@ async def test_killed_at_any_event_and_resumed_the_transcript_is_the_same() -> N
             await stage.run()
         assert await stage.transcript() == expected
     assert deaths > 20
+
+
+# Judges of other models
+
+JURY = {"judge_2": "scripted:second", "judge_3": "scripted:third"}
+
+
+def judged_by(stage: Stage) -> list[str]:
+    return [request.model for request in stage.model.requests if request.schema]
+
+
+async def test_pairs_of_judgings_go_to_the_judges_in_turn_and_none_reads_another() -> None:
+    stage = Stage(level, settings={**FOUR, "judgings": 6, "judges": ["scripted:second", "scripted:third"]}, models=JURY)
+    ending = await stage.run()
+    assert ending.status is Status.FINISHED, ending.error
+    order = [seat for seat, kind, _ in await stage.order() if kind in ("verdict", "rejudging")]
+    assert order == [seat for seat in ("judge", "judge_2", "judge_3") for _ in range(2)]
+    assert judged_by(stage) == [model for model in ("model", "second", "third") for _ in range(2)]
+    outcome = Verdict.model_validate(ending.outcome)
+    assert outcome.trust
+    assert outcome.trust.stability
+    models = ["scripted:model", "scripted:second", "scripted:third"]
+    assert [each.model for each in outcome.trust.stability.judgings] == [model for model in models for _ in range(2)]
+    shown = ["\n".join(message.content for message in each.messages) for each in stage.model.requests[2:]]
+    assert not any("Even." in text for text in shown)
+
+
+@pytest.mark.parametrize(
+    ("settings", "seats"),
+    [
+        ({}, ["debater_a", "debater_b", "judge"]),
+        ({"judges": "scripted:b"}, ["debater_a", "debater_b", "judge", "judge_2"]),
+        ({"judges": ["scripted:b", "scripted:c"]}, ["debater_a", "debater_b", "judge", "judge_2", "judge_3"]),
+    ],
+)
+async def test_further_judges_have_seats_when_they_are_named(settings: dict[str, Any], seats: list[str]) -> None:
+    record = await scripted_app(ScriptedModel(level)).create("duel", "Cats?", settings)
+    assert list(record.seats) == seats
+    assert [record.seats[seat].model for seat in seats[3:]] == ["scripted:b", "scripted:c"][: len(seats) - 3]
+
+
+async def test_more_judges_than_there_are_seats_for_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"judges: .*at most 2"):
+        await scripted_app(ScriptedModel(level)).create("duel", "Cats?", {"judges": "a:b,c:d,e:f"})
+
+
+async def test_prometheus_knows_each_judge_s_order_effect_and_flips() -> None:
+    metrics = Metrics()
+    app = scripted_app(SimulatedJudge((6, 6), order=2.0))
+    app.telemetry.metrics = metrics
+    record = await app.create("duel", "Cats?", {"max_rounds": 1, "judgings": 4, "judges": "scripted:second"})
+    await app.run(record.id, lambda event: None)
+    told = metrics.text().decode()
+    for model in ("scripted:model", "scripted:second"):
+        assert f'moot_judge_order_effect_sum{{model="{model}"}} 2.0' in told
+        assert f'moot_judge_flips_sum{{model="{model}"}} 1.0' in told

@@ -250,7 +250,8 @@ async def test_sides_and_arbiter_read_their_own_topic_alone() -> None:
 async def test_topics_argued_side_by_side_end_as_if_argued_one_after_the_other() -> None:
     stages = [on_stage(sensible, {"idea": IDEA, "parallel_topics": number}) for number in (1, 2, 3)]
     outcomes = [await outcome_of(stage) for stage in stages]
-    assert outcomes[0] == outcomes[1] == outcomes[2]
+    one, two, three = (outcome.model_copy(update={"ledger": None}) for outcome in outcomes)
+    assert one == two == three, "but for the positions of the turns in their ledgers"
     said = [
         sorted((turn.round or 0, turn.seat, turn.kind, turn.content) for turn in await stage.turns())
         for stage in stages

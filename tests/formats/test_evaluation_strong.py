@@ -69,7 +69,7 @@ async def test_version_1_asks_as_it_did_and_comes_to_what_it_came_to() -> None:
         schema = {"name": request.schema.name, "schema": request.schema.schema} if request.schema else None
         assert schema == then.get("schema")
     now, then = card.model_dump(mode="json"), Scorecard.model_validate(debate["outcome"] | {"models": {}})
-    models = {"caveats": now["caveats"][:-1] + then.caveats[-1:], "models": {}}
+    models = {"caveats": now["caveats"][:-1] + then.caveats[-1:], "models": {}, "ledger": None}
     assert Scorecard.model_validate(now | models) == then
 
 
@@ -117,3 +117,38 @@ async def test_in_sincere_evaluations_every_quote_stands(
     assert [topic.misquoted for topic in card.topics] == misquoted
     assert sum(count.given for topic in card.topics for count in topic.quotes.values()) == given
     assert [topic.change for topic in card.topics] == moved
+
+
+# Claims, as they are read by hand
+
+GIVEN = {
+    (1, "advocate"): {"gives_up": [3], "grants": [1, 3]},
+    (2, "advocate"): {"gives_up": [], "grants": [1]},
+    (2, "challenger"): {"gives_up": [3], "grants": [2]},
+    (3, "advocate"): {"gives_up": [], "grants": [2]},
+}
+"""What the answers take back and grant, of which version 1 had no form: "I concede that my third argument shows an
+annoyance", "where there is none, that part fails, and I concede it", "no landlord has signed is true"."""
+
+
+async def test_the_claims_of_a_strong_evaluation_end_as_read_by_hand() -> None:
+    debate = kept("solar")
+    for turn in debate["turns"]:
+        if turn["kind"] == "answer":
+            given = GIVEN.get((turn["round"], turn["seat"]), {"gives_up": [], "grants": []})
+            turn["reply"] = orjson.dumps({"answer": turn["reply"], **given}).decode()
+    stage = Stage(same_words(debate), format=EVALUATION, topic=debate["topic"], settings=debate["settings"] | PATIENT)
+    ledger = Scorecard.model_validate((await stage.run()).outcome).ledger
+    assert ledger
+    ended = {claim.text: claim.status for claim in ledger.claims if claim.status not in ("contested", None)}
+    assert ended == {
+        "Owning a set does not solve it, because much of the yield is lost.": "withdrawn",
+        "The 19 wishes are weak evidence: one building, known founders, no price named.": "conceded",
+        "The loss of surplus is small money for one household.": "conceded",
+        "The 27% depends on a shared electric heater, so the result does not carry over.": "conceded",
+        "Renting with take-back removes the tenant's real obstacle, which is the risk of moving.": "conceded",
+        "Two requests for removal are a warning the case plays down.": "withdrawn",
+        "No landlord's willingness is shown, only asserted.": "conceded",
+    }
+    assert [claim.seat for claim in ledger.claims if claim.status is None] == ["advocate"] * 3
+    assert len(ledger.claims) == 21

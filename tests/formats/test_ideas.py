@@ -164,7 +164,7 @@ def test_a_text_that_cannot_be_debated_is_refused(folder: Path, content: bytes, 
             "evaluation.yaml",
             "categories:\n  problem: 7\n  solution:\n    score: 11\n    evidense: x\n",
             "line 4, categories.solution.score: Input should be less than or equal to 10; "
-            "line 5, categories.solution.evidense: Extra inputs are not permitted",
+            "line 5, categories.solution.evidense: not known",
         ),
         (
             "evaluation.yaml",

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,6 @@ from moot.formats.panel.casting import cast
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import PANEL
 from moot.formats.panel.settings import PanelSettings
-from moot.formats.panel.steps import WHOLE_SOURCES
 from moot.llm.client import Completion, Request
 from moot.reading.debate import Reading
 from moot.reading.views import debate_view
@@ -209,7 +209,9 @@ async def test_the_moderator_writes_perspectives_for_the_question() -> None:
     assert [view.name for view in outcome.perspectives] == ["Town Treasury", "Families", "Fair Shares"]
     assert await seen_notes(stage, "analysis") == [(BY_MODERATOR,)]
     (opening,) = asked(stage, "opening", "Families")
-    assert "You care about public services, swimming lessons. Gives up a balanced budget." in text(opening)
+    assert "You care about public services, swimming lessons. Would give up a balanced budget for that." in text(
+        opening
+    )
 
 
 async def test_perspectives_that_a_person_chose_are_not_asked_for_again_and_warned_about_but_never_refused() -> None:
@@ -245,6 +247,13 @@ async def test_a_clarified_question_has_the_moderator_s_restatement_as_its_title
     assert "<title>Should the market move to Friday?</title>" in export(reading, "html")
     assert introduction(reading).plain.startswith(f"\n{record.title}\nasked as: {record.topic}\n")
     assert debate_row(record, is_terminal=False)[-1].plain == record.title
+    turns = await stage.turns()
+    summary = next(turn.position for turn in turns if turn.kind == "summary")
+    running = replace(record, outcome=None, status=Status.RUNNING)
+    assert Reading(StoredDebate(running, turns[:summary]), PANEL).record.title == record.title
+    assert Reading(StoredDebate(running, turns[: summary - 1]), PANEL).record.title == record.topic
+    assert [each.id for each in await stage.store.list(limit=9, words="TO FRIDAY")] == [record.id]
+    assert [each.id for each in await stage.store.list(limit=9, words=record.topic)] == [record.id]
     assert "- It is for a team of three. (the person who asked, before the first round, " in document
     issue = outcome.issue(record)
     assert issue is not None
@@ -598,34 +607,36 @@ async def test_quotes_are_checked_and_what_does_not_stand_in_its_source_reaches_
 
 
 async def test_sources_too_long_for_everyone_are_read_in_passages_found_anew_for_each_round() -> None:
-    long = {"name": "manual", "text": "A cache is a copy of something slow. " + "More of it. " * (WHOLE_SOURCES // 10)}
-    stage = panel(None, {**ALONE, "max_rounds": 2, "sources": [long]})
+    long = {"name": "manual", "text": "A cache is a copy of something slow. " + "More of it. " * 500}
+    stage = panel(None, {**ALONE, "max_rounds": 2, "sources": [long], "whole_sources": 5000})
     await outcome_of(stage)
     first, second = round_of(1), round_of(2)
-    found = [[rest[0], (LIBRARY, "passages", n), *rest[1:]] for n, rest in enumerate((first, second), 1)]
+    found = [[rest[0], (LIBRARY, "evidence", n), *rest[1:]] for n, rest in enumerate((first, second), 1)]
     assert await stage.order() == [*BEGINNING, *found[0], *found[1], *SYNTHESIS]
-    steps: list[Step] = stage.library.asked
+    steps = [step for step in stage.library.asked if step.kind == "evidence"]
     assert [step.variables["texts"] for step in steps] == [{"S1": long["text"]}] * 2
-    queries: Any = steps[1].variables["queries"]
-    assert queries["debater_1"].startswith(f"{TOPIC} {FAST}: latency, throughput")
-    assert queries["debater_1"].endswith("The moderator wants point 2 settled.")
+    queries: Any = steps[0].variables["queries"]
+    assert queries["debater_1"][:2] == ["latency", "throughput"]
+    had: Any = [step.variables["had"] for step in steps]
+    assert [each["debater_1"] for each in had] == [[], ["S1:0"]]
     passage = f'<source tag="S1">\n{long["text"][:60]}\n</source>'
     for request in (*asked(stage, "opening"), *asked(stage, "rebuttal")):
         assert passage in request.messages[-1].content
         assert "- S1: manual" in request.messages[0].content
         assert long["text"] not in text(request)
+    assert not any(passage in request.messages[-1].content for request in asked(stage, "summary"))
 
 
 async def test_a_library_that_fails_leaves_the_debaters_without_passages_and_the_record_says_so() -> None:
     class Closed:
         async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
-            return PlayerReply("The library is closed.", {"passages": []}, marks=("without:passages",))
+            return PlayerReply("The library is closed.", {"evidence": []}, marks=("without:evidence",))
 
-    long = {"name": "manual", "text": "More of it. " * (WHOLE_SOURCES // 10)}
-    stage = panel(None, {**ONE, "sources": [long]})
+    long = {"name": "manual", "text": "More of it. " * 500}
+    stage = panel(None, {**ONE, "sources": [long], "whole_sources": 5000})
     stage.players["library"] = Closed()
     outcome = await outcome_of(stage)
-    assert "<source" not in text(asked(stage, "opening")[0])
+    assert "<source tag" not in text(asked(stage, "opening")[0])
     assert outcome.caveats[0] == "the sources could not be searched in round 1: the debaters knew only their names"
 
 
@@ -634,7 +645,8 @@ async def test_the_library_of_the_app_finds_each_debater_s_passages() -> None:
     padding = "\n\n".join(f"Chapter {number}. Nothing of interest about gardens and flowers." for number in range(150))
     model = ScriptedModel(Panelists())
     app = scripted_app(model)
-    record = await app.create("panel", TOPIC, {**ONE, "sources": [{"name": "book", "text": f"{padding}\n\n{said}"}]})
+    book = {"name": "book", "text": f"{padding}\n\n{said}"}
+    record = await app.create("panel", TOPIC, {**ONE, "sources": [book], "whole_sources": 6000})
     await app.run(record.id, lambda event: None)
     openings = [request for request in model.requests if "Say in one sentence what" in request.messages[-1].content]
     assert [said in request.messages[-1].content for request in openings] == [True, True]
@@ -653,7 +665,7 @@ async def test_a_source_cannot_close_its_tag() -> None:
     stage = panel(None, {**ONE, "sources": [evil]})
     await outcome_of(stage)
     rules = stage.model.requests[0].messages[0].content
-    assert (rules.count("</source>"), rules.count("</turn>"), rules.count('<turn by="')) == (1, 1, 0)
+    assert (rules.count("\n</source>"), rules.count("</turn>"), rules.count('<turn by="')) == (1, 1, 0)
 
 
 # A model that understands nothing

@@ -167,3 +167,18 @@ async def test_what_the_moderator_wants_to_know_from_the_person_is_the_question_
     question = (await stage.run()).question
     assert question is not None
     assert question.startswith("How many users?\n") == (kind == "clarify")
+
+
+async def test_what_each_declared_is_told_to_whoever_has_to_agree_with_it_or_to_judge_it() -> None:
+    positions = {FAST: ("Redis.", []), CLEAR: ("PostgreSQL.", [])}
+    panelists = Panelists(analysis={**ANALYSIS, "perspectives": list(positions)}, rebuttal=declaring(positions))
+    await Stage(panelists, format=PANEL, topic=TOPIC, settings={**ALONE, "max_rounds": 1}).run()
+    lines = {name: f"- {name}: {what} Would change its mind: {name} loses" for name, (what, _) in positions.items()}
+    asked = (request.messages[-1].content for request in panelists.requests)
+    told = [[name for name, line in lines.items() if line in instruction] for instruction in asked]
+    assert [*zip(panelists.calls, told, strict=True)][-4:] == [
+        (("rebuttal", FAST), []),
+        (("rebuttal", CLEAR), [FAST]),
+        (("evaluation", "moderator"), [FAST, CLEAR]),
+        (("synthesis", "moderator"), [FAST, CLEAR]),
+    ]

@@ -5,15 +5,19 @@ The words in tests/strong are those of a strong model that tried to fool the che
 
 from __future__ import annotations
 
+import cProfile
 import json
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from moot.core.debate import HumanReply, Step
+from moot.core.debate import HumanReply, Step, Turn
+from moot.core.quoting import quotes_of
+from moot.core.script import Debate
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import PANEL
+from moot.formats.panel.settings import PanelSettings
 from stage import CLEAR, FAST, Call, Panelists, Stage
 
 STRONG = Path(__file__).parent.parent / "strong"
@@ -129,3 +133,32 @@ async def test_a_revision_sees_the_whole_record_before_it_and_what_the_person_wa
     assert "Mind the cost." in "".join(message.content for message in second.messages)
     assert [(each.round, each.text) for each in outcome.told] == [(1, "Mind the cost.")]
     assert outcome.approved
+
+
+def quoting(turns: int, what: str = "of item") -> Debate[PanelSettings]:
+    """Everybody quotes without a tag what was said in the turn before, and what nobody said."""
+    said = [
+        f'A says the price {what} {at} rises in spring. "The price {what} {at - 1} rises in spring" is '
+        f'right, "and nobody ever said word {at} of this" is not.'
+        for at in range(turns)
+    ]
+    made = [Turn(position=at, seat="debater_1", kind="opening", round=1, content=text) for at, text in enumerate(said)]
+    return Debate("DEB-x", TOPIC, PanelSettings.model_validate(SETTINGS), {}, made)
+
+
+def test_what_somebody_said_before_is_quoted_and_what_nobody_said_is_not() -> None:
+    debate = quoting(40)
+    found = [[quote.quote for quote in quotes_of(debate, turn)] for turn in debate.transcript]
+    assert found[0] == ["The price of item -1 rises in spring", "and nobody ever said word 0 of this"]
+    assert found[1:] == [[f"and nobody ever said word {at} of this"] for at in range(1, 40)]
+
+
+def test_twice_the_turns_with_quotes_are_twice_the_work() -> None:
+    def calls(turns: int) -> int:
+        debate = quoting(turns, what=f"of {turns} items")
+        profile = cProfile.Profile()
+        profile.runcall(lambda: [quotes_of(debate, turn) for turn in debate.transcript])
+        return sum(entry.callcount for entry in profile.getstats())
+
+    few, many = [calls(turns) for turns in (100, 200)]
+    assert many < 2.2 * few

@@ -101,6 +101,7 @@ async def test_who_was_not_asked_is_not_called_late() -> None:
     [
         ({"round_timeout_seconds": 5}, "and round_timeout_seconds is 5: whoever has not begun by then misses it"),
         ({"max_runtime_seconds": 6000, "max_rounds": 5}, "of 5 rounds fit into max_runtime_seconds (6000)"),
+        ({"max_runtime_seconds": 6000, "max_rounds": 5, "extend_runtime": True}, "(6000): it is raised"),
         ({}, ""),
     ],
 )

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.charts import signed
-from moot.core.debate import Bar, Record, Rows, Status
+from moot.core.debate import Record, Status
+from moot.core.table import Bar, Rows
 from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict, compare, last_of, ranking
 from moot.formats.evaluation.scores import CERTAINTY, MAX_CHANGE, ScoreVerdict, adjust, change, overall
 from moot.formats.evaluation.settings import Level
@@ -155,10 +156,10 @@ def test_a_scorecard_shows_before_and_after_as_bars() -> None:
     assert FIRST.headline() == "6.0 → 5.7 overall; problem +0.3, solution −1.2, team 0.0"
     assert drawn(FIRST.table()) == (
         ("", "before", "after", "difference"),
-        ("problem", "███████░░░ 7.0", "███████░░░ 7.3", "+0.3"),
-        ("solution", "██████░░░░ 6.0", "█████░░░░░ 4.8", "−1.2"),
-        ("team", "█████░░░░░ 5.0", "█████░░░░░ 5.0", "0.0"),
-        ("overall", "██████░░░░ 6.0", "██████░░░░ 5.7", "−0.3"),
+        ("problem", "7.0", "7.3", "+0.3"),
+        ("solution", "6.0", "4.8", "−1.2"),
+        ("team", "5.0", "5.0", "0.0"),
+        ("overall", "6.0", "5.7", "−0.3"),
     )
 
 
@@ -175,15 +176,15 @@ def test_a_scorecard_without_verdicts_shows_scores_alone() -> None:
     assert scored.headline() == "6.5 overall; problem 7.0, solution 6.0"
     assert drawn(scored.table()) == (
         ("", "score"),
-        ("problem", "███████░░░ 7.0"),
-        ("solution", "██████░░░░ 6.0"),
-        ("overall", "██████░░░░ 6.5"),
+        ("problem", "7.0"),
+        ("solution", "6.0"),
+        ("overall", "6.5"),
     )
 
 
 @given(points)
 def test_a_bar_is_always_ten_blocks_long(score: float) -> None:
-    blocks, number = str(Bar(score)).split(" ")
+    blocks, number = Bar(score).drawn.split(" ")
     assert len(blocks) == 10
     assert float(number) == pytest.approx(score, abs=0.0501)
 
@@ -199,11 +200,11 @@ def test_two_evaluations_are_compared_category_by_category() -> None:
     second = card(("problem", 7, 7.3), ("solution", 6, 6.5), ("market", 3, 4), before=5.3, after=5.9)
     assert drawn(compare(FIRST, second)) == (
         ("", "last time", "now", "difference"),
-        ("problem", "███████░░░ 7.3", "███████░░░ 7.3", "0.0"),
-        ("solution", "█████░░░░░ 4.8", "██████░░░░ 6.5", "+1.7"),
-        ("market", "–", "████░░░░░░ 4.0", "–"),
-        ("team", "█████░░░░░ 5.0", "–", "–"),
-        ("overall", "██████░░░░ 5.7", "██████░░░░ 5.9", "+0.2"),
+        ("problem", "7.3", "7.3", "0.0"),
+        ("solution", "4.8", "6.5", "+1.7"),
+        ("market", "–", "4.0", "–"),
+        ("team", "5.0", "–", "–"),
+        ("overall", "5.7", "5.9", "+0.2"),
     )
 
 
@@ -211,10 +212,10 @@ def test_ideas_are_ranked_by_their_score_afterwards_and_share_a_rank_when_it_is_
     low, high = (card(("problem", 5, score), before=5, after=score) for score in (4.0, 8.0))
     assert drawn(ranking([("tea", low), ("rain", high), ("ale", low), ("fog", FIRST)])) == (
         ("rank", "idea", "before", "after", "difference"),
-        ("1", "rain", "5.0", "████████░░ 8.0", "+3.0"),
-        ("2", "fog", "6.0", "██████░░░░ 5.7", "−0.3"),
-        ("3", "ale", "5.0", "████░░░░░░ 4.0", "−1.0"),
-        ("3", "tea", "5.0", "████░░░░░░ 4.0", "−1.0"),
+        ("1", "rain", "5.0", "8.0", "+3.0"),
+        ("2", "fog", "6.0", "5.7", "−0.3"),
+        ("3", "ale", "5.0", "4.0", "−1.0"),
+        ("3", "tea", "5.0", "4.0", "−1.0"),
     )
 
 

@@ -246,7 +246,7 @@ async def test_any_script_is_played_in_its_own_order_to_its_end(parts: list[Part
         while "__interrupt__" in result:
             result = await graph.ainvoke(ANSWER, CONFIG)
         expected = {"summary": "Written.", "caveats": [], "lead": "", "figures": [], "trust": None, "language": "en"}
-        assert result["outcome"] == expected
+        assert result["outcome"] == {**expected, "coverage": None, "ledger": None}
         wanted = [(seat, part.round) for part in parts for seat in part.seats or ("human",)]
         assert [(turn.seat, turn.round) for turn in await turns(app)] == wanted
         assert len(model.requests) == sum(len(part.seats) for part in parts)
@@ -299,6 +299,17 @@ async def test_the_stream_tells_every_turn_in_pieces_and_as_a_whole_and_each_rou
     assert json.loads(json.dumps(events)) == events
 
 
+async def test_messages_carry_nothing_of_a_debate_and_beside_them_its_events_come_as_ever() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    graph = alone(app, InMemorySaver(), "duel", max_rounds=1)
+    assert [message async for message in graph.astream(GIVEN, CONFIG, stream_mode="messages")] == []
+    assert len(await turns(app)) == 3
+    other: Any = {"configurable": {"thread_id": "other"}}
+    told: Any = [each async for each in graph.astream(GIVEN, other, stream_mode=["custom", "messages"])]
+    assert {mode for mode, _ in told} == {"custom"}
+    assert [event["type"] for _, event in told].count("turn_finished") == 3
+
+
 async def test_what_was_played_elsewhere_is_told_when_the_graph_goes_on() -> None:
     app, _ = panel()
     graph = alone(app, InMemorySaver(), max_rounds=2)
@@ -327,7 +338,7 @@ async def test_what_was_played_elsewhere_is_told_when_the_graph_goes_on() -> Non
         ),
         (
             {"action": "end", "reason": "late"},
-            "resume with an action, and a text where it needs one: reason: Extra inputs are not permitted",
+            "resume with an action, and a text where it needs one: reason: not known",
         ),
     ],
 )
@@ -392,9 +403,9 @@ def test_without_async_it_says_what_to_call() -> None:
 
 def test_an_unknown_format_is_refused_when_the_graph_is_made() -> None:
     app, _ = panel()
-    with pytest.raises(NotFound, match="no format named 'dule'; known: critique, duel, evaluation, panel"):
+    with pytest.raises(NotFound, match="no format named 'dule'; known: critique, duel, evaluation, panel, poll"):
         debate_graph(app, "dule")
-    with pytest.raises(InvalidInput, match=r"^duel settings: max_round: Extra inputs .*; known: .*max_rounds"):
+    with pytest.raises(InvalidInput, match=r"^duel settings: max_round: not known.*; known: .*max_rounds"):
         debate_graph(app, "duel", max_round=1)
 
 
@@ -402,7 +413,7 @@ def test_an_unknown_format_is_refused_when_the_graph_is_made() -> None:
     ("given", "settings", "message"),
     [
         ({"topic": " "}, {}, "the topic is empty: write the question to debate"),
-        (GIVEN, {"rounds": 3}, "duel settings: rounds: Extra inputs are not permitted; known: "),
+        (GIVEN, {"rounds": 3}, "duel settings: rounds: not known, did you mean max_rounds?; known: "),
     ],
 )
 async def test_what_cannot_be_debated_is_refused_with_the_reason(given: Any, settings: Any, message: str) -> None:

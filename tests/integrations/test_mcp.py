@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,7 +32,7 @@ from moot.errors import WrongKey
 from moot.integrations.mcp.views import QUOTES
 from moot.integrations.mcp.waiting import MAX_QUESTIONS
 from moot.testing import ScriptedModel, scripted_app
-from stage import decisions
+from stage import Overloaded, decisions
 
 PANEL: dict[str, Any] = {"format": "panel", "topic": TOPIC, "settings": {"max_rounds": 2}}
 ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
@@ -93,6 +94,20 @@ async def test_a_waited_for_panel_asks_its_person_through_the_client(tmp_path: P
     assert "# Use Redis." in record
     assert [number for number, _ in progress.told] == sorted(number for number, _ in progress.told)
     assert progress.told[1] == (2, "Round 1: Moderator, summary")
+
+
+async def test_many_assistants_at_once_each_wait_for_a_debate_of_their_own() -> None:
+    async def asked(url: str, topic: str) -> tuple[str, str]:
+        async with Client(url) as client:
+            report = await use(
+                client, "start_debate", format="duel", topic=topic, settings={"max_rounds": 1}, wait=True
+            )
+            return report["debate"]["topic"], report["debate"]["status"]
+
+    topics = [f"Topic {number}" for number in range(12)]
+    async with serving(panel_app()) as live:
+        told = await asyncio.gather(*(asked(live.url, topic) for topic in topics))
+    assert told == [(topic, "finished") for topic in topics]
 
 
 async def test_without_elicitation_the_question_comes_back_and_the_answer_goes_through_a_tool() -> None:
@@ -214,6 +229,23 @@ async def test_a_cancelled_wait_leaves_the_debate_running(mode: str) -> None:
         (record,) = await live.app.list()
         report = await use(client, "wait_for_debate", debate_id=record.id)
     assert (report["debate"]["status"], report["speeches"], record.run) == ("finished", 3, 1)
+
+
+async def test_a_provider_that_is_asked_again_is_told_in_the_progress() -> None:
+    model, progress = Overloaded(), Progress()
+    app = scripted_app(model)
+    wanted = {"format": "duel", "topic": "Cats?", "settings": {"max_rounds": 1, "model": "scripted:dead"}, "wait": True}
+    async with talking(app) as client:
+        waiting = asyncio.create_task(use(client, "start_debate", progress, **wanted))
+        await progress.begun.wait()
+        model.dead = set()
+        (record,) = await app.list()
+        await app.try_now(record.id)
+        await waiting
+    told = [message for _, message in progress.told]
+    assert re.fullmatch(r"Debater A: overloaded, come back in a minute; attempt 2 of 6 in 6[01] s", told[0] or ""), told
+    numbers = [number for number, _ in progress.told]
+    assert numbers == sorted(set(numbers))
 
 
 async def test_a_wait_comes_back_when_its_time_is_over() -> None:

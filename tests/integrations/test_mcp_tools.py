@@ -99,7 +99,11 @@ async def test_long_topics_and_speeches_are_cut_in_lists_and_reports() -> None:
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("start_debate", {"format": "dule", "topic": "x"}, "no format named 'dule'; known: "),
     ("start_debate", {"format": "duel", "topic": " "}, "the topic is empty: write the question to debate"),
-    ("start_debate", {"format": "duel", "topic": "x", "settings": {"rounds": 3}}, "duel settings: rounds: Extra"),
+    (
+        "start_debate",
+        {"format": "duel", "topic": "x", "settings": {"rounds": 3}},
+        "duel settings: rounds: not known, did you mean max_rounds?",
+    ),
     (
         "start_debate",
         {"format": "duel", "topic": "x", "settings": {"models": {"judge": "http://10.0.0.1/v1#m"}}},
@@ -197,7 +201,8 @@ async def test_a_resource_that_is_not_there_says_so() -> None:
         f"{debate_id}/decision": f"{debate_id} has no outcome, it is waiting; "
         f"read moot://debates/{debate_id}/transcript",
         f"{debate_id}/gossip": f"no resource 'moot://debates/{debate_id}/gossip'; known: moot://debates, "
-        "moot://debates/{id}/transcript, moot://debates/{id}/decision, moot://debates/{id}/trace",
+        "moot://debates/{id}/transcript, moot://debates/{id}/decision, moot://debates/{id}/trace, "
+        "moot://debates/{id}/sources, moot://debates/{id}/sources/{tag}",
     }
 
 
@@ -209,7 +214,7 @@ async def test_a_prompt_that_is_not_there_or_lacks_its_topic_says_so() -> None:
                 await client.get_prompt(name, arguments)
             told.append(caught.value.error.message)
     assert told == [
-        "no prompt named 'dule'; known: panel, duel, evaluation, critique",
+        "no prompt named 'dule'; known: panel, duel, evaluation, critique, poll",
         "the prompt 'duel' takes exactly topic",
         "the prompt 'duel' takes exactly topic",
     ]
@@ -236,6 +241,7 @@ async def test_tools_say_what_they_do_to_the_world() -> None:
         "resume_debate": (False, False, True, True),
         "conclude_debate": (False, True, True, True),
         "fork_debate": (False, False, False, True),
+        "rejudge_debate": (False, False, False, True),
         "list_debates": (True, None, True, False),
         "search_decisions": (True, None, True, False),
         "list_formats": (True, None, True, False),
@@ -270,4 +276,19 @@ async def test_resources_are_listed_with_their_types() -> None:
         ("moot://debates/{id}/transcript", "text/markdown"),
         ("moot://debates/{id}/decision", "text/markdown"),
         ("moot://debates/{id}/trace", "application/json"),
+        ("moot://debates/{id}/sources", "application/json"),
+        ("moot://debates/{id}/sources/{tag}", "application/json"),
     ]
+
+
+async def test_the_sources_of_a_debate_are_resources() -> None:
+    given = [{"name": "notes.md", "text": "The winter was long."}]
+    async with talking() as client:
+        settings = {**PANEL["settings"], "sources": given}
+        started = await use(client, "start_debate", **{**PANEL, "settings": settings}, wait=True)
+        whole = json.loads(await read(client, started["sources"]))
+        one = json.loads(await read(client, f"{started['sources']}/S1"))
+        with pytest.raises(MCPError, match="has no source S2; it has: S1"):
+            await read(client, f"{started['sources']}/S2")
+    assert whole["unresolved"] == []
+    assert (one["name"], one["text"], one["use"]) == ("notes.md", "The winter was long.", "unused")

@@ -59,6 +59,13 @@ async def test_other_names_sites_and_paths_are_refused() -> None:
                 assert (path, headers, refused.status) == (path, headers, status)
 
 
+async def test_a_debate_over_http_may_bring_its_sources_along() -> None:
+    source = {"name": "report", "text": "It is so. " * 50_000}
+    async with serving(panel_app()) as live, Client(live.url) as client:
+        started = await use(client, "start_debate", format="panel", topic="Redis?", settings={"sources": [source]})
+        assert (await live.app.load(started["debate"]["id"])).record.settings["sources"] == [source]
+
+
 async def test_beyond_this_machine_it_wants_a_token() -> None:
     with pytest.raises(InvalidInput, match=r"listening on 0\.0\.0\.0 lets others in: set MOOT_TOKEN"):
         await serve_http(AppSettings(), "0.0.0.0", 0)

@@ -16,8 +16,9 @@ from calls import REQUEST, client_of
 
 from moot.errors import ContextTooSmall, Unreachable, WrongKey
 from moot.llm.client import Completion, Message, Request, Schema
-from moot.llm.local import LocalModels, LocalServer, find_weights
+from moot.llm.local import LocalModels, LocalServer
 from moot.llm.providers import BUILT_IN
+from moot.llm.weights import find_weights
 from stage import Between, Killed, Stage, kill_at
 
 VERDICT = Schema(
@@ -43,7 +44,7 @@ def test_a_file_of_another_kind_is_said(tmp_path: Path) -> None:
     path.write_text("hello")
     with pytest.raises(Unreachable) as raised:
         find_weights(str(path))
-    assert str(raised.value) == f"'{path}' is not a GGUF file; a local model is 'smollm2' or the path of a .gguf file"
+    assert str(raised.value) == f"'{path}' is not a GGUF file; a local model is 'smollm2', a pulled one or a .gguf file"
 
 
 @pytest.mark.local_model

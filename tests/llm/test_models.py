@@ -77,7 +77,7 @@ async def test_without_any_choice_the_environment_decides(server: ModelServer) -
 
 async def test_every_choice_says_why(server: ModelServer) -> None:
     async with app_with(KEYS, models={"judge": "openai:j"}) as app:
-        debater, _, judge = app.formats["duel"].seats
+        debater, judge = (seat for seat in app.formats["duel"].seats if seat.name in ("debater_a", "judge"))
         assert await app.drafts.choose_model(judge) == ModelChoice("openai:j", "MOOT_MODEL or moot.yaml")
         assert await app.drafts.choose_model(debater) == ModelChoice(
             "deepseek:deepseek-chat", "DEEPSEEK_API_KEY is set"
@@ -201,7 +201,7 @@ async def test_calls_to_one_provider_keep_to_its_limit_over_all_debates_of_the_p
     connections = [await process.connect(f"deepseek:{model}") for model in ("one", "two") * 5]
     calls = (
         client.complete(Request(model=model, messages=(), max_tokens=5, temperature=0.5), print)
-        for client, model in connections
+        for client, model, _ in connections
     )
     assert [completion.text for completion in await asyncio.gather(*calls)] == ["yes"] * 10
     assert most == 2

@@ -71,7 +71,7 @@ async def test_exactly_this_is_sent(name: str, path: str, prose: Body, structure
         environ = {provider.key_env or "": "sk-0123456789", provider.url_env or "": fake.url}
         own = {"mine": AppSettings(providers={"mine": {"base_url": fake.url}}).providers["mine"]}  # type: ignore[dict-item]
         models = Models(environ, own)
-        client, model = await models.connect(name)
+        client, model, _ = await models.connect(name)
         for request in (REQUEST, WITH_SCHEMA):
             await client.complete(
                 Request(

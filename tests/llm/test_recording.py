@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from virtualtime import now, run
 
+from moot.app import App
 from moot.core.debate import Turn, Usage
 from moot.core.events import TurnChunk
 from moot.core.prompts import Prompts
@@ -33,6 +36,7 @@ from moot.errors import (
     Unreachable,
 )
 from moot.llm.client import Client, Completion, Message, Request, Schema
+from moot.llm.models import Models
 from moot.llm.recording import Recorder, Recording, difference
 from moot.players.model import retry_delay
 from moot.testing import MemoryStore, ScriptedModel, recorded, scripted_app
@@ -289,6 +293,23 @@ def test_with_timing_a_replay_takes_as_long_as_the_call_did(tmp_path: Path) -> N
     assert run(replayed()) == [(1.5, "one "), (3.0, "two "), (4.5, "three")]
 
 
+def test_a_replay_can_be_slower_or_faster_than_the_call_was(tmp_path: Path) -> None:
+    path, clock = tmp_path / "calls.jsonl", Clock()
+    model = ScriptedModel(["one two"], pace=lambda: clock.sleep(1.5))
+
+    async def replayed(speed: float) -> list[float]:
+        heard: list[float] = []
+        client = Recording.load(path, timing=True, speed=speed, now=now).client("acme")
+        await client.complete(REQUEST, lambda _: heard.append(now()))
+        return heard
+
+    asyncio.run(call(Recorder(path, now=clock).wrap("acme", model)))
+    assert run(replayed(0.5)) == [3.0, 6.0]
+    assert run(replayed(3)) == [0.5, 1.0]
+    with pytest.raises(InvalidInput, match="0 is no speed: 1 is as it was recorded"):
+        Recording.load(path, timing=True, speed=0)
+
+
 def test_the_pauses_of_a_replay_are_bounded(tmp_path: Path) -> None:
     path, clock = tmp_path / "calls.jsonl", Clock()
     pauses = iter([1e9, 5.0, -1e9, *[100.0] * 20])
@@ -438,6 +459,34 @@ def test_a_recording_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert str(raised.value) == f"there is no recording {tmp_path / 'calls.jsonl'}: record it first"
 
 
+async def test_a_file_named_gz_is_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl.gz"
+    lived = await record(path, ScriptedModel(["a", "b"]), ask("One?"), ask("Two?"))
+    assert len(gzip.decompress(path.read_bytes()).splitlines()) == 3
+    client = Recording.load(path).client("acme")
+    assert [await call(client, ask("One?")), await call(client, ask("Two?"))] == lived
+
+
+PACKED = gzip.compress(HEADER)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", HEADER, PACKED[:-9], PACKED[:12] + b"no" * 20], ids=["empty", "plain", "cut", "damaged"]
+)
+def test_a_file_that_is_not_compressed_as_it_is_named_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "calls.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=re.escape(str(path))):
+        Recording.load(path)
+
+
+async def test_a_recording_of_a_server_that_only_others_know_can_be_replayed(tmp_path: Path) -> None:
+    await record(tmp_path / "calls.jsonl", ScriptedModel(["Yes"]), REQUEST)
+    models = Models({}, tape=Recording.load(tmp_path / "calls.jsonl"))
+    connection = await models.connect((await models.default()).name)
+    assert (await call(connection.client)).chunks == ["Yes"]
+
+
 def test_line_ends_of_another_system_do_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_bytes((HEADER + LINE % b"bad_reply").replace(b"\n", b"\r\n"))
@@ -452,7 +501,8 @@ TOPIC = "Cats are better than dogs"
 async def duel(model: Client, prompts: Prompts | None = None) -> tuple[list[Turn], list[tuple[int, int, str]], Any]:
     """A new debate: its turns without their times, its chunks as readers saw them, its ending."""
     app = scripted_app(model, MemoryStore())
-    app.prompts = prompts or app.prompts
+    if prompts:
+        app = App(app.settings, app.store, app.models, app.formats, prompts)
     record = await app.create("duel", TOPIC, {"max_rounds": 2})
     chunks: list[tuple[int, int, str]] = []
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moot.core.debate import Failure, Status, Usage
-from moot.core.events import TurnChunk, TurnStarted
+from moot.core.events import StepRetrying, TurnChunk, TurnStarted
 from moot.errors import (
     BadReply,
     ModelError,
@@ -97,6 +97,33 @@ async def test_a_reply_that_did_not_come_is_asked_for_once_more(error: ModelErro
     twice = faulty(error, error)
     assert (await twice.run()).error == str(error)
     assert (len(stage.model.requests), len(twice.model.requests)) == (4, 2)
+
+
+def retries(stage: Stage) -> list[tuple[str, str, int, int]]:
+    return [
+        (event.title, event.error, event.attempt, event.attempts)
+        for event in stage.events
+        if isinstance(event, StepRetrying)
+    ]
+
+
+async def test_readers_are_told_what_failed_which_attempt_comes_and_when() -> None:
+    stage = faulty(ServerFault("the provider is overloaded"), RateLimited("429", retry_after=7.0), ModelTimeout("slow"))
+    assert (await stage.run()).status is Status.FINISHED
+    assert retries(stage) == [
+        ("Debater A", "the provider is overloaded", 2, 6),
+        ("Debater A", "429", 3, 7),
+        ("Debater A", "slow", 4, 4),
+    ]
+    told = [event.seconds for event in stage.events if isinstance(event, StepRetrying)]
+    assert told == pytest.approx(stage.slept, abs=0.001)
+    assert [turn.seat for turn in await stage.turns()] == ["debater_a", "debater_b", "judge"]
+
+
+async def test_what_is_not_asked_for_again_is_no_retry() -> None:
+    stage = faulty(WrongKey("no key"))
+    await stage.run()
+    assert retries(stage) == []
 
 
 async def test_a_timeout_after_a_rate_limit_is_still_asked_for_once_more() -> None:

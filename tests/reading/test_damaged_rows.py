@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 
 from in_process import moot
+from integrations.mcp_stage import read, talking, use
 from moot.app import App
 from moot.store.sqlite import open_sqlite
 from moot.testing import ScriptedModel, scripted_app
@@ -37,6 +39,7 @@ DAMAGE: list[tuple[str, str, Any]] = [
     ("turns", "finished_at", 1e18),
 ]
 SAID = "cannot be read"
+ODD_SETTINGS = '{"max_runtime_seconds": "long", "max_rounds": [], "models": 7}'
 
 
 class Place:
@@ -51,6 +54,10 @@ class Place:
             for debate, (table, column, value) in zip(self.damaged, DAMAGE, strict=True):
                 which = "id" if table == "debates" else "debate_id"
                 database.execute(f"UPDATE {table} SET {column} = ? WHERE {which} = ?", (value, debate))
+
+    def set_settings(self, settings: str) -> None:
+        with closing(sqlite3.connect(self.file)) as database, database:
+            database.execute("UPDATE debates SET settings = ? WHERE id = ?", (settings, self.whole))
 
     async def _play(self, app: App) -> list[str]:
         made = [await app.create("duel", "Cats?", {"max_rounds": 1}) for _ in range(len(DAMAGE) + 1)]
@@ -79,15 +86,46 @@ def test_a_damaged_row_is_said_of_its_own_debate_and_harms_no_other(
 
 
 def test_a_debate_with_settings_of_other_types_has_its_page(place: Place) -> None:
-    with closing(sqlite3.connect(place.file)) as database, database:
-        settings = '{"max_runtime_seconds": "long", "max_rounds": [], "models": 7}'
-        database.execute("UPDATE debates SET settings = ? WHERE id = ?", (settings, place.whole))
+    place.set_settings(ODD_SETTINGS)
 
     async def look(app: App) -> int:
         async with serving(app) as live:
             return (await live.get(f"/debates/{place.whole}")).status
 
     assert asyncio.run(place.visit(look)) == 200
+
+
+def test_an_assistant_gets_words_about_a_damaged_row_and_all_the_others(place: Place) -> None:
+    asyncio.run(place.visit(lambda app: _assist(app, place)))
+
+
+async def _assist(app: App, place: Place) -> None:
+    async with talking(app) as client:
+        listed = (await use(client, "list_debates", limit=50))["debates"]
+        assert {line["id"] for line in listed} == {place.whole, *place.damaged}
+        assert place.whole in json.dumps(await use(client, "search_decisions"))
+        assert place.whole in await read(client, "moot://debates")
+        for debate, damage in zip(place.damaged, DAMAGE, strict=True):
+            assert SAID in json.dumps(await use(client, "look_at_debate", debate_id=debate)), damage
+            await _try_all(client, debate, damage)
+        place.set_settings(ODD_SETTINGS)
+        await _try_all(client, place.whole, ODD_SETTINGS)
+
+
+async def _try_all(client: Any, debate: str, damage: object) -> None:
+    for part in ("transcript", "decision", "trace"):
+        assert "went wrong inside" not in await _read(client, f"moot://debates/{debate}/{part}"), (part, damage)
+    for tool in ("look", "wait", "stop", "resume", "conclude", "fork"):
+        name = {"look": "look_at_debate", "wait": "wait_for_debate"}.get(tool, f"{tool}_debate")
+        said = str((await client.call_tool(name, {"debate_id": debate})).content)
+        assert "went wrong inside" not in said, (tool, damage, said)
+
+
+async def _read(client: Any, uri: str) -> str:
+    try:
+        return await read(client, uri)
+    except MCPError as error:
+        return str(error)
 
 
 def _rows(place: Place) -> list[Any]:
@@ -102,6 +140,9 @@ async def _browse(app: App, place: Place) -> None:
         lines = {line["id"]: line["status"] for line in (await live.get("/api/debates?limit=100")).body["debates"]}
         assert [lines[id] for id in (place.whole, *place.damaged[:3])] == ["finished", "finished", "failed", "failed"]
         assert lines.keys() == {place.whole, *place.damaged}
+        found = (await live.get("/api/debates?limit=100&status=failed")).body["debates"]
+        seats = {id for id, (_, column, _) in zip(place.damaged, DAMAGE, strict=True) if column == "seats"}
+        assert {line["id"] for line in found} == {id for id in lines if lines[id] == "failed"} - seats
         for debate, damage in zip(place.damaged, DAMAGE, strict=True):
             await _look_at(live, debate, damage)
 

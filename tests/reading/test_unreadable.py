@@ -88,7 +88,7 @@ async def _browse(app: App, place: Place) -> None:
     """The pages, the API, and OpenAI's dialect."""
     debate = place.debate
     async with serving(app) as live:
-        for path in ("/", f"/debates/{debate}", f"/debates/{debate}/parts"):
+        for path in ("/", f"/debates/{debate}", f"/debates/{debate}/print"):
             page = await live.get(path)
             assert (page.status, SHOWN in page.body) == (200, True), path
             assert SPEECH in page.body or path == "/"
@@ -182,7 +182,7 @@ async def test_an_outcome_that_is_no_object_is_shown_as_one_that_cannot_be_read(
     for style in ("md", "html", "argdown", "json"):
         assert await app.export(record.id, style)
     assert len(await app.stats()) == 1
-    assert [Reading(StoredDebate(each.record), reading.format).headline for each in await app.summaries()] == [
+    assert [Reading(StoredDebate(each.record), reading.format).headline for each in await app.listing.page()] == [
         UNREADABLE
     ]
     await app.close()

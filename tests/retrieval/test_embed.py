@@ -46,9 +46,9 @@ async def test_a_text_has_the_same_vector_whatever_is_embedded_beside_it(wordlla
 def test_importing_retrieval_loads_no_numpy_and_using_it_leaves_logging_alone() -> None:
     script = """
 import asyncio, logging, sys
-import moot.retrieval.builtin, moot.retrieval.chroma, moot.retrieval.passages, moot.retrieval.templates
+import moot.retrieval.builtin, moot.retrieval.chroma, moot.sources.passages, moot.retrieval.templates
 from moot.retrieval.embed import WordLlamaEmbedder
-print([name for name in ("numpy", "wordllama", "chromadb", "yaml") if name in sys.modules])
+print([name for name in ("numpy", "chromadb", "yaml") if name in sys.modules])
 asyncio.run(WordLlamaEmbedder().embed(["x"], "query"))
 print(logging.root.handlers, logging.root.level)
 """

@@ -11,6 +11,7 @@ from moot.formats import by_name
 from moot.model import Debate, Format, Outcome, Script, Seat, Settings
 from moot.retrieval.embed import WordLlamaEmbedder
 from moot.retrieval.search import Excerpt, indexed
+from moot.sources.passages import LONGEST
 from moot.testing import ScriptedModel, scripted_app
 
 BENCH = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "evidence.py"))
@@ -24,12 +25,22 @@ async def test_passages_are_found_in_the_order_of_the_sources_and_never_twice(wo
     search = await indexed(wordllama, TEXTS)
     cats, tax, star, kittens = search.index.excerpts
     assert kittens == Excerpt("S2", TEXTS["S2"].split("\f\n")[1], "S2:36", 2, ())
-    assert (cats.headings, cats.cited, kittens.cited) == (("Animals",), "S1", "S2 p. 2")
+    assert (cats.headings, cats.cited, kittens.cited) == (("Animals",), "S1 § Animals", "S2 p. 2")
     assert await search.best(["how do young cats learn hunting"], 110) == (cats, kittens)
     assert await search.best(["how do young cats learn hunting"], 60, without=[cats.id]) == (kittens,)
     assert await search.best(["taxes", "stars and gas"], 90) == (tax, star)
     assert await search.best(["anything"], 10_000) == (cats, tax, star, kittens)
     assert await search.best(["anything"], 10) == await search.best([" "], 10_000) == ()
+
+
+async def test_a_table_is_handed_out_however_long_it_is_and_small_the_room(
+    wordllama: WordLlamaEmbedder,
+) -> None:
+    rows = "".join(f"| {year} | {year * 11} guests of the pool |\n" for year in range(1900, 2005))
+    text = f"# Weather\n\nIt rained.\n\n# Guests\n\nAll years:\n\n| Year | Guests |\n| --- | --- |\n{rows}"
+    assert 3600 < len(rows) < 4000
+    found = await (await indexed(wordllama, {"S1": text})).best(["guests of the pool in 1955"], LONGEST)
+    assert "| 1955 | 21505 guests of the pool |" in "\n".join(each.text for each in found)
 
 
 async def test_sources_without_a_word_have_nothing_to_find(wordllama: WordLlamaEmbedder) -> None:
@@ -91,14 +102,14 @@ async def test_a_format_asks_the_library_for_evidence_and_the_turn_holds_all_tha
     assert ending.outcome is not None
     assert ending.outcome["ids"] == [["S1:0", "S2:36"], ["S1:44", "S2:0"]]
     first, _ = (await app.load(record.id)).turns
-    assert first.content == "2 passages for 1 debaters, of 4 in the sources."
+    assert first.content == "2 of 4 passages of the sources handed out."
     assert first.data == {
         "evidence": {
             "reader": [
                 {
                     "id": "S1:0",
                     "tag": "S1",
-                    "cited": "S1",
+                    "cited": "S1 § Animals",
                     "page": None,
                     "headings": ["Animals"],
                     "text": "# Animals\n\nCats sleep for most of the day.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
 from collections.abc import Callable
@@ -20,11 +21,17 @@ from moot.retrieval import extract as extraction
 from moot.retrieval.extract import MAX_PAGES, MAX_TEXT, extract
 from moot.retrieval.folders import MAX_FILES
 from moot.retrieval.markup import MAX_UNPACKED
-from moot.retrieval.sources import MAX_FILE, NO_TEXT, Gathered, read, read_all, read_data
-from moot.trust.quotes import Source, check
+from moot.retrieval.sources import MAX_FILE, NO_TEXT, Gathered, read_all, read_data, read_sent
+from moot.sources.quotes import check
+from moot.sources.source import Source
 from pdf_file import made_of, pdf
 
 TEXT = "Größe zählt – “nicht”.\n"
+
+
+def read(path: Path) -> Source:
+    (source,) = read_all([path]).sources
+    return source
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -373,3 +380,20 @@ def test_what_somebody_sends_is_read_like_a_file_of_that_name() -> None:
     with pytest.raises(InvalidInput) as refused:
         read_data("../../a<b>.png", b"\x89PNG\0")
     assert str(refused.value) == f"../../a_b_.png {NO_TEXT}"
+
+
+PARAGRAPH = '<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:body></w:document>'
+
+
+def test_what_a_program_sends_has_the_limits_of_files() -> None:
+    with pytest.raises(InvalidInput, match=f"201 sources are over {MAX_FILES}; give those that matter"):
+        read_sent([{"name": "a", "text": "words"}] * (MAX_FILES + 1))
+    half = {"name": "a", "text": "a" * (MAX_TEXT // 2)}
+    assert read_sent([half, half]) == [half, half]
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as zipped:
+        zipped.writestr("word/document.xml", PARAGRAPH.format("words " * (MAX_TEXT // 12)))
+    file = {"name": "b.docx", "base64": base64.b64encode(packed.getvalue()).decode()}
+    assert len(file["base64"]) < 20_000
+    with pytest.raises(InvalidInput, match="the sources are over 2,000,000 characters together; give fewer or shorter"):
+        read_sent([half, file, file])

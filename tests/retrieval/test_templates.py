@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import cProfile
 import re
 from pathlib import Path
 
@@ -190,3 +191,14 @@ def test_title_when_and_questions_are_searched(tmp_path: Path) -> None:
     template = read(written(tmp_path, OWN))
     text = "Rubber duck. You are stuck in code. Why does it not compile?"
     assert documents([template]) == (Document("rubber-duck", text),)
+
+
+def test_moot_s_own_templates_are_read_once_and_the_user_s_every_time(tmp_path: Path) -> None:
+    collection(tmp_path)
+    own = (BUILT_IN / "bisection.md").read_text().replace("title: ", "title: My ")
+    (tmp_path / "bisection.md").write_text(own)
+    profile = cProfile.Profile()
+    found = profile.runcall(collection, tmp_path)
+    assert found["bisection"].title.startswith("My ")
+    assert list(found) == sorted(found)
+    assert sum(entry.callcount for entry in profile.getstats() if getattr(entry.code, "co_name", "") == "read") == 1

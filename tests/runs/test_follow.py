@@ -99,7 +99,7 @@ async def follow_on(way: Way, app: App, after: int = 0) -> list[Event]:
 async def panel() -> tuple[App, StoredDebate, list[Event]]:
     """A finished panel, in which two speak at once, and the events it was told with."""
     app = app_with(ScriptedModel(Panelists(), pace=lambda: asyncio.sleep(0)))
-    debate_id = (await app.create("panel", "Redis?", {"max_rounds": 1, "checkpoints": False})).id
+    debate_id = (await app.create("panel", "Redis?", {"max_rounds": 1, "checkpoints": False, "depth": "quick"})).id
     events: list[Event] = []
     await app.run(debate_id, events.append)
     return app, await app.load(debate_id), events

@@ -147,9 +147,9 @@ def test_ctrl_c_stops_a_debate_after_the_turn_wherever_it_runs(
         ran = finish(watching, before)
     debate_id = before[0]["debate"]
     assert ran.code == 4
-    assert ran.err.endswith(f"Stopped: a person stopped it. Go on with:\nmoot debate --resume {debate_id}\n")
+    assert ran.err.endswith(f"Stopped: it was interrupted (Ctrl-C). Go on with:\nmoot debate --resume {debate_id}\n")
     stored = load(database, debate_id)
-    assert (stored.record.status, stored.record.stop_reason) == (Status.STOPPED, "stopped")
+    assert (stored.record.status, stored.record.stop_reason) == (Status.STOPPED, "sigint")
     assert [turn.position for turn in stored.turns] == [0, 1]
 
 

@@ -72,19 +72,19 @@ def test_attempts_are_the_runs_that_failed_at_what_comes_next(
 
 def test_each_retry_comes_after_twice_the_time_until_there_are_no_more() -> None:
     waits = [Retries(4, 10.0, before).due_in(DOWN, advanced=False) for before in range(6)]
-    assert waits == [10.0, 20.0, 40.0, 80.0, None, None]
+    assert waits == [(10.0, 2, 5), (20.0, 3, 5), (40.0, 4, 5), (80.0, 5, 5), None, None]
     assert [Retries(4, 10.0, before).used_up for before in range(6)] == [False] * 5 + [True]
 
 
 def test_a_run_that_came_further_begins_to_count_anew() -> None:
-    assert Retries(1, 10.0, attempts=5).due_in(DOWN, advanced=True) == 10.0
+    assert Retries(1, 10.0, attempts=5).due_in(DOWN, advanced=True) == (10.0, 2, 2)
     assert Retries(0, 10.0, attempts=0).due_in(DOWN, advanced=True) is None
 
 
 def test_a_server_s_own_wish_is_heard_when_it_is_longer() -> None:
-    assert Retries(3, 10.0, 0).due_in(RateLimited("slow down", retry_after=90.0), advanced=False) == 90.0
-    assert Retries(3, 10.0, 0).due_in(RateLimited("slow down", retry_after=2.0), advanced=False) == 10.0
-    assert Retries(3, 10.0, 0).due_in(RateLimited("slow down"), advanced=False) == 10.0
+    assert Retries(3, 10.0, 0).due_in(RateLimited("slow down", retry_after=90.0), advanced=False) == (90.0, 2, 4)
+    assert Retries(3, 10.0, 0).due_in(RateLimited("slow down", retry_after=2.0), advanced=False) == (10.0, 2, 4)
+    assert Retries(3, 10.0, 0).due_in(RateLimited("slow down"), advanced=False) == (10.0, 2, 4)
 
 
 @pytest.mark.parametrize("error", [WrongKey("no"), StoreError("away"), MootError("odd")])
@@ -99,4 +99,4 @@ def test_a_retry_is_never_later_than_the_longest_wait_nor_one_too_many(
     for error in (DOWN, ReplyCut("half"), ServerFault("500")):
         due = Retries(most, seconds, before).due_in(error, advanced)
         assert (due is None) == (most == 0 or (before >= most and not advanced))
-        assert due is None or min(seconds, MAX_SECONDS) <= due <= MAX_SECONDS
+        assert due is None or min(seconds, MAX_SECONDS) <= due.seconds <= MAX_SECONDS

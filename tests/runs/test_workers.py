@@ -27,7 +27,7 @@ from at_work import (
 from moot.app import App
 from moot.core.debate import Failure, HumanReply, Status, Turn
 from moot.core.engine import RunResult
-from moot.core.events import DebateFailed, DebateStopped
+from moot.core.events import DebateFailed, DebateStopped, StepRetrying
 from moot.core.stored import StoredDebate
 from moot.errors import ModelError, WrongKey
 from moot.runs import runner, workers
@@ -39,7 +39,7 @@ from moot.store.postgres import STATEMENT_SECONDS, open_postgres
 from moot.store.store import Store
 from moot.testing import ScriptedModel
 from proxy import proxy
-from stage import Panelists, sensible
+from stage import Overloaded, Panelists, sensible
 
 ELSEWHERE = "process 1 on another machine"
 DEAD = re.sub(r"^process \d+", "process 4194303", this_process())
@@ -231,6 +231,42 @@ async def test_a_model_that_is_back_in_time_loses_nothing_and_readers_see_one_de
         "debate_finished",
     ]
     assert [turn.run for turn in (await app.load(debate_id)).turns] == [1, 3, 3]
+
+
+async def test_an_attempt_that_is_due_much_later_is_told_and_made_at_once_by_a_process_that_runs_nothing(
+    store: Store, open_again: Callable[[], Awaitable[Store]]
+) -> None:
+    app = app_with(ScriptedModel(sensible, faults={2: DOWN}), store, max_retries=2, retry_seconds=500.0)
+    front = duel_app(await open_again())
+    (debate_id,) = await queued(app)
+    async with working(app), working(front, at_once=0) as other, reading(other, debate_id) as reader:
+        await reader.until(lambda events: events and events[-1].type == "step_retrying")
+        told = reader.events[-1]
+        assert isinstance(told, StepRetrying)
+        assert (told.seat, told.error, told.attempt, told.attempts, told.seconds) == (
+            "debater_b",
+            "the model is down",
+            2,
+            3,
+            500.0,
+        )
+        await other.hurry(debate_id)
+        assert types(await reader.to_the_end())[-1] == "debate_finished"
+
+
+async def test_a_seat_gets_another_model_through_a_process_that_does_not_run_the_debate(
+    store: Store, open_again: Callable[[], Awaitable[Store]]
+) -> None:
+    app = app_with(Overloaded(), store)
+    front = duel_app(await open_again())
+    (debate_id,) = await queued(app, models={"debater_b": "scripted:dead"})
+    async with working(app), working(front, at_once=0) as other, reading(other, debate_id) as reader:
+        front.queue = other
+        await reader.until(lambda events: events and events[-1].type == "step_retrying")
+        await front.resume(debate_id, {"models": {"debater_b": "scripted:new"}})
+        assert types(await reader.to_the_end())[-1] == "debate_finished"
+    turns = (await app.load(debate_id)).turns
+    assert [(turn.seat, turn.model) for turn in turns][1:3] == [("human", None), ("debater_b", "scripted:new")]
 
 
 async def test_who_resumes_a_debate_that_was_given_up_has_its_attempts_counted_anew(store: Store, session: Any) -> None:
@@ -463,6 +499,34 @@ async def test_a_debate_of_a_newer_version_is_left_to_a_worker_that_knows_it(
         await until_logged(caplog, "follows version 99 of duel, newer than this moot knows")
         assert await status(app, debate_id) is Status.QUEUED
         await session.execute("UPDATE debates SET format_version = $1", version)
+        await until(session, ALL_FINISHED)
+
+
+@pytest.mark.parametrize(
+    ("column", "newer", "said"),
+    [
+        ("settings", '{"max_rounds": 1, "mood": "calm"}', "has settings that this moot does not know (mood)"),
+        (
+            "seats",
+            '{"judge": {"model": "m", "temperature": 0, "max_tokens": 9, "mood": 1}}',
+            "its seats cannot be",
+        ),
+        ("format", "tribunal", "is a tribunal, a format that this moot does not have"),
+    ],
+)
+async def test_a_debate_with_what_only_a_newer_moot_knows_is_left_to_it_and_that_is_logged_once(
+    store: Store, session: Any, caplog: pytest.LogCaptureFixture, column: str, newer: str, said: str
+) -> None:
+    app = duel_app(store)
+    (debate_id,) = await queued(app)
+    before = await session.fetchval(f"SELECT {column} FROM debates")
+    await session.execute(f"UPDATE debates SET {column} = $1", newer)
+    async with working(app):
+        await until(session, "SELECT max(attempts) >= 2 FROM moot_pgqueuer")
+        assert await session.fetchval("SELECT status FROM debates") == "queued"
+        told = [line.getMessage() for line in caplog.records if line.name.startswith("moot.runs")]
+        assert (len(told), told[0].startswith(f"{debate_id} "), said in told[0]) == (1, True, True), told
+        await session.execute(f"UPDATE debates SET {column} = $1", before)
         await until(session, ALL_FINISHED)
 
 

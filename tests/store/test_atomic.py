@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, Protocol
 import asyncpg
 import pytest
 
-from moot.core.debate import Failure, HumanReply, Origin, Rating, Record, Status, Turn, Workflow
+from moot.core.changes import Wish
+from moot.core.debate import Failure, HumanReply, Origin, Rating, Record, Status, Tick, Turn, Workflow
 from moot.core.engine import RunResult
 from moot.errors import StoreError
 from moot.store.postgres import open_postgres
@@ -29,7 +30,7 @@ NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", setting
 TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1, event_id=1_000_000_001)
 FAILURE = Failure(position=1, seat="judge", kind="verdict", round=1, partial="", code="c", message="m", at=1.0, run=1)
 HOOKS = {Status.FINISHED: ("one", "two"), Status.WAITING: ("one",)}
-TABLES = ("debates", "turns", "failures", "said", "ratings", "workflows", "workers", "deliveries")
+TABLES = ("debates", "turns", "failures", "said", "ratings", "workflows", "workers", "deliveries", "ticks")
 
 Step = Callable[[Store], Awaitable[object]]
 
@@ -93,6 +94,8 @@ SCENES: Mapping[str, Scene] = {
     "ask_to_conclude": Scene(RUNNING, lambda store: store.ask_to_conclude("DEB-1")),
     "pause": Scene(WAITING, lambda store: store.pause("DEB-1")),
     "say": Scene(WAITING, answer),
+    "wish": Scene(RUNNING, lambda store: store.wish("DEB-1", Wish("Settings changed.", {}))),
+    "tick": Scene((created,), lambda store: store.tick("DEB-1", Tick(0, True, "Anna"))),
     "rate": Scene((created,), lambda store: store.rate("DEB-1", Rating(5))),
     "add_workflow": Scene((created,), lambda store: store.add_workflow("DEB-1", WORKFLOW)),
     "take_workflow": Scene(

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from moot.core.debate import Failure, HumanReply, Rating, Record, SeatSettings, Status, Turn, Usage, Workflow
+from moot.core.changes import Wish
+from moot.core.debate import Failure, HumanReply, Rating, Record, SeatSettings, Status, Tick, Turn, Usage, Workflow
 from moot.core.engine import Control, RunResult
 from moot.core.stored import StoredDebate
 from moot.errors import Busy, Fenced, MootError, NotFound, StoreError, WrongStatus
@@ -116,6 +117,7 @@ async def test_an_unknown_debate_is_not_found(store: Store) -> None:
         store.pause("x"),
         store.say("x", HumanReply("guide", "Hello")),
         store.rate("x", Rating(5)),
+        store.tick("x", Tick(0, True)),
         store.add_workflow("x", WORKFLOW),
     )
     for call in calls:
@@ -187,9 +189,21 @@ async def test_a_turn_whose_answer_got_lost_on_the_way_is_stored_once_however_of
 
     assert await store.append("DEB-1", TURN) == Control(concluding=True, remarks=1)
     await store.ask_to_stop("DEB-1")
-    assert await store.append("DEB-1", TURN) == Control(stopping=True, concluding=True, remarks=1)
+    assert await store.append("DEB-1", TURN) == Control(stopping="stopped", concluding=True, remarks=1)
 
     assert (await store.load("DEB-1")).turns == (TURN,)
+
+
+async def test_a_wish_is_no_remark_and_the_run_hears_of_it_with_its_next_turn(store: Store) -> None:
+    await taken(store)
+    await store.wish("DEB-1", Wish("Settings changed.", {"seats": {}}))
+    assert await store.said("DEB-1") == ()
+    (wish,) = await store.wishes("DEB-1")
+    assert wish == Wish("Settings changed.", {"seats": {}}, wish.at)
+    assert wish.at > 0
+    assert await store.append("DEB-1", TURN) == Control(wishes=1)
+    with pytest.raises(NotFound):
+        await store.wish("DEB-2", Wish("Settings changed.", {}))
 
 
 async def test_a_turn_of_the_run_before_is_not_stored_again_by_the_next(store: Store) -> None:
@@ -208,10 +222,10 @@ async def test_a_turn_of_the_run_before_is_not_stored_again_by_the_next(store: S
 async def test_append_tells_what_people_have_asked(store: Store) -> None:
     await taken(store)
     await store.ask_to_conclude("DEB-1")
-    assert await store.append("DEB-1", TURN) == Control(stopping=False, concluding=True)
+    assert await store.append("DEB-1", TURN) == Control(concluding=True)
 
     await store.ask_to_stop("DEB-1")
-    assert await store.append("DEB-1", replace(TURN, position=1)) == Control(stopping=True, concluding=True)
+    assert await store.append("DEB-1", replace(TURN, position=1)) == Control(stopping="stopped", concluding=True)
 
 
 async def test_a_person_may_answer_while_the_debate_waits(store: Store) -> None:
@@ -390,11 +404,25 @@ async def test_a_running_debate_is_asked_to_stop(store: Store) -> None:
     record = await taken(store)
 
     for _ in range(2):
-        assert await store.ask_to_stop("DEB-1") == replace(record, status=Status.STOPPING)
+        stopping = await store.ask_to_stop("DEB-1")
+        assert stopping == replace(record, status=Status.STOPPING, stop_reason="stopped")
 
-    assert (await store.load("DEB-1")).record == replace(record, status=Status.STOPPING)
+    assert (await store.load("DEB-1")).record == stopping
     await store.heartbeat("DEB-1", 1, 30)
     await store.end("DEB-1", 1, RunResult(Status.STOPPED, "stopped"))
+
+
+@pytest.mark.parametrize("dies", [False, True])
+async def test_why_a_debate_was_to_stop_is_kept_until_it_has(store: Store, dies: bool) -> None:
+    await taken(store)
+    await store.ask_to_stop("DEB-1", "sigterm")
+    await store.ask_to_stop("DEB-1")
+    if dies:
+        await store.release("DEB-1", 1)
+    else:
+        assert await store.append("DEB-1", TURN) == Control(stopping="sigterm")
+        await store.end("DEB-1", 1, RunResult(Status.STOPPED, "sigterm"))
+    assert (await store.load("DEB-1")).record.stop_reason == "sigterm"
 
 
 @pytest.mark.parametrize("status", [Status.CREATED, Status.QUEUED])
@@ -520,6 +548,22 @@ async def test_a_running_debate_is_not_paused(store: Store) -> None:
 
 
 # Ratings and workflows
+
+
+async def test_the_latest_word_on_a_next_step_counts(store: Store) -> None:
+    created = await store.create(NEW)
+    await store.tick("DEB-1", Tick(2, True, "Anna"))
+    undone = await store.tick("DEB-1", Tick(2, False, "Bülent"))
+    done = await store.tick("DEB-1", Tick(0, True))
+    assert (undone, done) == (Tick(2, False, "Bülent", undone.at), Tick(0, True, "", done.at))
+    assert undone.at > 1_700_000_000
+    assert await store.load("DEB-1") == StoredDebate(created, ticks=(done, undone))
+
+
+async def test_what_somebody_said_keeps_their_name(store: Store) -> None:
+    await store.create(NEW)
+    said = await store.say("DEB-1", HumanReply("guide", "Schneller", who="Anna"))
+    assert await store.said("DEB-1") == (said,) == (HumanReply("guide", "Schneller", None, said.at, "Anna"),)
 
 
 async def test_the_latest_rating_counts(store: Store) -> None:

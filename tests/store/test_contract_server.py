@@ -10,7 +10,9 @@ import pytest
 from moot.core.debate import HumanReply, Rating, Record, Status, Turn, Usage, Workflow
 from moot.core.engine import RunResult
 from moot.errors import NotFound, WrongStatus
-from moot.store.store import Cursor, Store, Summary
+from moot.store.listing import Listing, Wanted
+from moot.store.rows import Summary
+from moot.store.store import Cursor, Store
 from moot.testing import MemoryStore
 
 NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", settings={}, seats={}, created_at=0.0)
@@ -183,7 +185,7 @@ async def test_a_summary_has_what_a_list_shows_of_a_debate(store: Store) -> None
     await store.add_workflow("DEB-1", Workflow(id="WFL-1", title="Do it", body=""))
     record = (await store.load("DEB-1")).record
 
-    first, second = await store.summaries(limit=9)
+    first, second = await Listing(store.database).page()
 
     assert first == Summary(record, 3, used[0] + used[1], 5, "WFL-1")
     assert (first.usage.output_tokens, first.usage.cost) == (37, 0.75)
@@ -197,9 +199,34 @@ async def test_summaries_are_those_of_the_debates_a_list_has(store: Store) -> No
     listed = await store.list(limit=9)
     after = Cursor(listed[0].created_at, listed[0].id)
 
-    assert [each.record for each in await store.summaries(limit=9)] == list(listed)
-    assert [each.record for each in await store.summaries(limit=1, words="cats", after=after)] == [listed[1]]
-    assert await store.summaries(limit=9, status=Status.FINISHED) == ()
+    listing = Listing(store.database)
+    assert [each.record for each in await listing.page()] == list(listed)
+    assert [each.record for each in await listing.page(1, Wanted("cats"), after=after)] == [listed[1]]
+    assert await listing.page(9, Wanted(status=Status.FINISHED)) == ()
+
+
+async def test_a_list_is_counted_and_read_in_both_directions(store: Store) -> None:
+    for number in range(5):
+        await store.create(replace(NEW, id=f"DEB-{number}"))
+    listing, listed = Listing(store.database), await store.list(limit=9)
+    places = [Cursor(each.created_at, each.id) for each in listed]
+    for at, place in enumerate(places):
+        newer = [each.record for each in await listing.page(2, before=place)]
+        assert newer == list(listed[max(0, at - 2) : at])
+        assert [each.record for each in await listing.page(2, after=place)] == list(listed[at + 1 : at + 3])
+    assert (await listing.count(), await listing.count(Wanted("dogs"))) == (5, 0)
+
+
+async def test_what_was_deleted_is_listed_apart_and_what_waits_can_be_left_out(store: Store) -> None:
+    for number in range(3):
+        await store.create(replace(NEW, id=f"DEB-{number}"))
+    await store.delete("DEB-0")
+    await store.take("DEB-1", "ann", 30)
+    await store.end("DEB-1", 1, RunResult(Status.WAITING, "why"))
+    listing = Listing(store.database)
+    assert [each.record.id for each in await listing.page(9, Wanted(hidden=True))] == ["DEB-0"]
+    assert [each.record.id for each in await listing.page(9, Wanted(at_rest=True))] == ["DEB-2"]
+    assert (await listing.count(Wanted(hidden=True)), await listing.count(Wanted(at_rest=True))) == (1, 1)
 
 
 async def test_an_unknown_price_makes_the_cost_of_a_summary_unknown(store: Store) -> None:
@@ -207,5 +234,5 @@ async def test_an_unknown_price_makes_the_cost_of_a_summary_unknown(store: Store
     await store.take("DEB-1", "ann", 30)
     for position, cost in enumerate((0.5, None)):
         await store.append("DEB-1", replace(TURN, position=position, usage=Usage(calls=1, cost=cost)))
-    (summary,) = await store.summaries(limit=1)
+    (summary,) = await Listing(store.database).page(1)
     assert summary.usage == Usage(calls=2, cost=None)

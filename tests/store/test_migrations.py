@@ -116,7 +116,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     return PostgresDatabase(request.getfixturevalue("postgres").empty_database())
 
 
-MIGRATED = (NEWEST, {"debates", "turns", "failures", "said", "ratings", "workflows", "workers", "deliveries"})
+MIGRATED = (NEWEST, {"debates", "turns", "failures", "said", "ratings", "workflows", "workers", "deliveries", "ticks"})
 QUEUE = {"moot_queue", "moot_pgqueuer", "moot_pgqueuer_log", "moot_pgqueuer_statistics", "moot_pgqueuer_schedules"}
 
 

@@ -80,7 +80,7 @@ def faulty(*faults: ModelError, store: MemoryStore | None = None) -> App:
 
 async def played(app: App, format: str = "duel", **settings: Any) -> str:
     made = await app.create(format, TOPIC, {**DUEL, **settings}, start=True)
-    await app.runner.run_queued(made.id, lambda event: None, retry=True)
+    await app.runner.run_queued(made.id, lambda event: None, shared=True)
     return made.id
 
 
@@ -246,7 +246,7 @@ async def test_runs_turns_tokens_and_errors_are_counted() -> None:
     app = faulty(ModelTimeout("slow"), ModelTimeout("slow"))
     app.telemetry.metrics = metrics
     debate_id = await played(app)
-    await app.runner.run_queued(debate_id, lambda event: None, retry=True)
+    await app.runner.run_queued(debate_id, lambda event: None, shared=True)
     turns = (await app.load(debate_id)).turns
     tokens = sum((turn.usage for turn in turns), Usage())
     assert samples(metrics) == {
@@ -375,7 +375,7 @@ async def test_runs_of_one_debate_are_traces_with_the_same_debate(traced: Callab
     store = MemoryStore()
     first, second = traced(faulty(*[ModelTimeout("slow")] * 2, store=store)), traced(faulty(store=store))
     debate_id = await played(first.app)
-    await second.app.runner.run_queued(debate_id, lambda event: None, retry=True)
+    await second.app.runner.run_queued(debate_id, lambda event: None, shared=True)
     runs = [trace.about("invoke_workflow duel") for trace in (first, second)]
     assert [(run["moot.debate"], run["moot.run"]) for run in runs] == [(debate_id, 1), (debate_id, 2)]
     assert first.spans[0].context.trace_id != second.spans[0].context.trace_id

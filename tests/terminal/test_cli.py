@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def test_the_first_interrupt_stops_after_the_current_turn(server: ModelServer) -
         server.go_on()
         ran = finish(process, before)
     assert ran.code == 4
-    assert ran.err == f"\nStopped: a person stopped it. Go on with:\nmoot debate --resume {debate_id}\n"
+    assert ran.err == f"\nStopped: it was interrupted (Ctrl-C). Go on with:\nmoot debate --resume {debate_id}\n"
     assert [turn["position"] for turn in ran.turns] == [0, 1, 2]
     assert ran.events[-1]["type"] == "debate_stopped"
     resumed = run("debate", "--resume", debate_id, "--json")
@@ -98,7 +99,7 @@ def test_the_second_interrupt_leaves_at_once_and_the_debate_can_be_resumed(serve
         f"moot: {debate_id} was left; go on with: moot debate --resume {debate_id}\n",
     )
     # Whether the first signal's wish was stored before the second one came is a matter of moments.
-    reasons = ("the run was interrupted", "a person stopped it")
+    reasons = ("the run was interrupted", "it was interrupted (Ctrl-C)")
     assert run("show", debate_id).out.endswith(tuple(f"\n{debate_id} is stopped: {reason}\n" for reason in reasons))
     assert [turn["position"] for turn in run("debate", "--resume", debate_id, "--json").turns] == POSITIONS
 
@@ -220,13 +221,21 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (["debate", "x", "--model", "deepseek:x"], 2, "deepseek needs a key: set DEEPSEEK_API_KEY, or .*"),
         (["debate", "x", "--model", "nobody:x"], 2, "no provider in 'nobody:x': write PROVIDER:MODEL with one .*"),
         (["debate", "x", "--set", "judge"], 2, "'judge' is not of the form KEY=VALUE"),
-        (["debate", "x", "--format", "duel", "--set", "size=3"], 2, "duel settings: size: .*; known: depth, judge, .*"),
+        (
+            ["debate", "x", "--format", "duel", "--set", "size=3"],
+            2,
+            "duel settings: size: not known; known: ballots, depth, extend_runtime, judge, .*",
+        ),
         (
             ["debate", "x", "--format", "duel", "--max-rounds", "0"],
             2,
             "duel settings: max_rounds: .* greater than or equal to 1.*",
         ),
-        (["debate", "x", "--max-rounds", "few"], 2, "Invalid value for '--max-rounds': .*; see: moot --help"),
+        (
+            ["debate", "x", "--max-rounds", "few"],
+            2,
+            "Invalid value for '--max-rounds' / '-n': .*; see: moot debate --help",
+        ),
         (
             ["debate", "x", "--format", "duel", "--model-for", "jury=local:smollm2"],
             2,
@@ -237,9 +246,17 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (["show", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["stop", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["conclude", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
-        (["debate", "--colour"], 2, "No such option: --colour.*; see: moot --help"),
+        (["debate", "--colour"], 2, "there is no option --colour; see: moot debate --help"),
+        (["debate", "--modle", "x"], 2, "there is no option --modle, did you mean --model.* see: moot debate --help"),
+        (["debat", "x"], 2, r"No such command 'debat', did you mean 'debate'\? see: moot --help"),
+        (
+            ["debate", "x", "--model", "opnai:gpt"],
+            2,
+            r"no provider in 'opnai:gpt', did you mean openai\? write PROVIDER:MODEL .*",
+        ),
+        (["serve", "--port", "99999"], 2, "Invalid value for '--port' / '-p': .* 65535; see: moot serve --help"),
         (["discuss"], 2, "No such command 'discuss'; see: moot --help"),
-        (["show"], 2, "Missing argument 'ID'; see: moot --help"),
+        (["show"], 2, "Missing argument 'ID'; see: moot show --help"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -278,36 +295,41 @@ def test_broken_settings_are_one_line() -> None:
     Path("moot.yaml").write_text("modle: local:smollm2\n")
     ran = run("debate", "x", "--format", "duel")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "moot: moot.yaml: no setting is named 'modle'; write model\n"
+    assert ran.err == "moot: moot.yaml: no setting is named 'modle', did you mean model?\n"
 
 
-@pytest.mark.parametrize("command", ["debate", "show", "list"])
+@pytest.mark.parametrize("command", ["show", "list"])
 def test_a_reader_who_leaves_early_sees_no_traceback(server: ModelServer, command: str) -> None:
     debate_id = ID.findall(run("debate", "x", "--format", "duel", "--max-rounds", "1", "--model", server.model).out)[0]
-    arguments = {
-        "debate": ["debate", "x", "--format", "duel", "--model", server.model],
-        "show": ["show", debate_id],
-        "list": ["debate", "--list"],
-    }[command]
+    arguments = {"show": ["show", debate_id], "list": ["debate", "--list"]}[command]
     reading, writing = os.pipe()
     os.close(reading)
     with ForkedPopen([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True) as process:
         os.close(writing)
         _, err = process.communicate()
-    assert process.returncode != 0
-    assert re.fullmatch(r"(moot: DEB-\w+ was left; go on with: .*\n)?", err), err
+    assert (process.returncode, err) == (1, "")
+
+
+def output_and_imports(*arguments: str) -> tuple[str, set[str]]:
+    """What a command prints, and what it has imported by then."""
+    script = (
+        "import sys, moot.terminal.cli\ntry: moot.terminal.cli.main()\nexcept SystemExit: pass\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    printed, _, imported = done.stdout.rstrip().rpartition("\n")
+    return printed, {*imported.split()}
 
 
 def test_help_is_shown_without_the_heavy_imports() -> None:
-    script = (
-        "import sys, moot.terminal.cli\n"
-        "try: moot.terminal.cli.main()\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'aiohttp', 'pydantic', 'rich', 'uvloop', 'jinja2', 'asyncpg'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Usage: moot [OPTIONS] COMMAND")
-    assert done.stdout.splitlines()[-1] == "[]"
+    printed, imported = output_and_imports("--help")
+    assert printed.startswith("Usage: moot [OPTIONS] COMMAND")
+    assert not imported & {"aiohttp", "pydantic", "rich", "uvloop", "jinja2", "asyncpg"}
+
+
+def test_debates_are_listed_without_what_only_a_debate_needs() -> None:
+    printed, imported = output_and_imports("debate", "--list")
+    assert printed.startswith("No debates yet.")
+    assert not imported & {"aiohttp", "jinja2", "rapidfuzz", "markdown_it", "yaml", "asyncpg", "moot.formats.duel"}
 
 
 def test_moot_alone_shows_its_help() -> None:
@@ -530,18 +552,32 @@ def test_models_shows_who_is_ready_and_what_each_seat_would_use_and_why(server: 
 
 
 def test_doctor_finds_nothing_wrong_with_a_good_set_up(server: ModelServer, tmp_path: Path) -> None:
-    env = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": server.url}
+    env = {"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": server.url, "MOOT_PORT": "0"}
     ran = run("doctor", env=env)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.splitlines() == [
+    assert [re.sub(r"\d[\d,]* MB", "9 MB", line) for line in ran.out.splitlines()] == [
         f"✓ Python {sys.version.split()[0]}",
         "✓ settings (no moot.yaml: defaults and MOOT_* apply)",
         f"✓ database sqlite:///{tmp_path}/data/moot/moot.db",
         "✓ decisions go to docs/decisions",
+        f"✓ 9 MB free for debates in {tmp_path}/data/moot",
+        "✓ pages at http://127.0.0.1:0, once moot serve runs",
         f"✓ deepseek at {server.url}",
         "✓ model deepseek:deepseek-chat (DEEPSEEK_API_KEY is set)",
         "✓ embedder wordllama",
     ]
+
+
+def test_doctor_asks_the_servers_of_research_for_the_tools_that_are_named(server: ModelServer) -> None:
+    bare = shlex.join([sys.executable, "-IS", str(Path(__file__).parent.parent / "bare_server.py")])
+    servers = {"files": {"command": bare, "tools": ["search"]}, "web": {"command": bare, "tools": ["search", "read"]}}
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "MOOT_RESEARCH": json.dumps(servers)})
+    assert ran.code == 1
+    assert (
+        "✓ research server files with search\n"
+        "✗ research server web with search, read\n"
+        "    it has no tool 'read'; name others under `tools`\n"
+    ) in ran.out
 
 
 def test_doctor_says_what_to_do_about_the_embedder_and_the_folder_for_decisions(

@@ -136,7 +136,8 @@ FILLER = "The canteen serves soup on Mondays and the bicycle shed was painted gr
 
 def noted(request: dict[str, Any]) -> str:
     """Whoever opens quotes the first passage found for it, and something that stands nowhere."""
-    tag, text = (re.findall(r'<source tag="(S\d)">\n(.+)', asked(request)) or [("S1", "nothing was found for me")])[0]
+    found = re.findall(r'<source tag="(S\d)[^"]*">\n(.+)', asked(request))
+    tag, text = (found or [("S1", "nothing was found for me")])[0]
     return f'{speech(request)} As they say, "{text}" [{tag}]. And "the moon is made of cheese" [S2].'
 
 
@@ -152,7 +153,16 @@ def paragraphs(*marked: str) -> str:
 
 def panel(server: ModelServer, *sources: str) -> Ran:
     given = [word for source in sources for word in ("--source", source)]
-    words = ("--perspectives", ",".join(CAST), "--max-rounds", "1", "--no-checkpoints", "--json")
+    words = (
+        "--perspectives",
+        ",".join(CAST),
+        "--max-rounds",
+        "1",
+        "--no-checkpoints",
+        "--json",
+        "--set",
+        "whole_sources=6000",
+    )
     return run("debate", "Which cache should we use?", *words, *given, "--model", server.model)
 
 
@@ -163,15 +173,15 @@ def test_each_debater_gets_its_own_passages_of_long_sources_and_its_quotes_are_c
     ran = panel(server, "notes.md", "report.pdf")
     assert (ran.code, ran.err) == (0, "")
     (turn,) = library_turns(ran)
-    found = turn["data"]["passages"]
+    found = turn["data"]["evidence"]
     assert (turn["kind"], turn["round"], turn["marks"], sorted(found)) == (
-        "passages",
+        "evidence",
         1,
         [],
         ["debater_1", "debater_2"],
     )
     number = sum(map(len, found.values()))
-    assert turn["content"] == f"{number} passages found for 2 debaters."
+    assert re.fullmatch(rf"{number} of \d+ passages of the sources handed out\.", turn["content"])
     for passages in found.values():
         assert {passage["tag"] for passage in passages} == {"S1", "S2"}
         assert any("One process is simple to maintain at night." in passage["text"] for passage in passages)
@@ -213,7 +223,7 @@ def test_sources_that_cannot_be_searched_are_told_and_the_panel_goes_on(server: 
     (turn,) = library_turns(ran)
     assert (turn["content"], turn["marks"]) == (
         f"The library could not be searched: {UNREACHABLE}",
-        ["without:passages"],
+        ["without:evidence"],
     )
     caveats = ran.events[-1]["outcome"]["caveats"]
     assert "the sources could not be searched in round 1: the debaters knew only their names" in caveats

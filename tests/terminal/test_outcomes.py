@@ -98,6 +98,25 @@ def test_no_decision_is_written_through_a_link_that_leads_out_of_the_folder(
     assert decisions(".")[0] == "0001-which-cache-should-we-use.md"
 
 
+def test_a_decision_is_written_once_wherever_its_debate_is_looked_at_again(
+    server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    monkeypatch.chdir(here)
+    debate_id = waiting(server)
+    run("reply", debate_id, "--approve")
+    monkeypatch.chdir(there)
+    again = run("debate", "--resume", debate_id)
+    name = "0001-which-cache-should-we-use.md"
+    assert (again.code, again.out.splitlines()[-1]) == (0, f"Written to {here}/docs/decisions/{name}")
+    assert (decisions(), decisions(f"{here}/docs/decisions")) == ([], [name])
+    shutil.rmtree(here)
+    run("debate", "--resume", debate_id)
+    assert (here.exists(), decisions()) == (False, [name])
+
+
 def test_a_rejected_decision_is_written_nowhere_unless_the_user_says_where(server: ModelServer) -> None:
     rejected = run("reply", waiting(server), "--reject", "", "--output", "kept")
     assert rejected.code == 0
@@ -190,7 +209,7 @@ def test_a_rating_is_shown_and_replaced_by_a_later_one(decided: str, capsys: pyt
         (["rate", "ID", "6"], 2, "6 stars cannot be given: give 1 to 5"),
         (["rate", "ID", "3", "--comment", "x" * 2001], 2, "that text has 2001 characters; at most 2000 are allowed"),
         (["rate", "DEB-none", "3"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
-        (["export", "ID", "--as", "pdf"], 2, "cannot export as 'pdf'; choose md, json, html or argdown"),
+        (["export", "ID", "--as", "pdf"], 2, "cannot export as 'pdf'; choose md, json, html, argdown or aif"),
         (["export", "ID", "--output", "no/such/place.md"], 2, "no/such/place.md cannot be written: No such file .*"),
         (["export", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["workflow", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),

@@ -146,15 +146,42 @@ def test_what_a_screen_cannot_keep_is_left_out_in_whole_pieces(monkeypatch: pyte
     os.close(reading)
 
 
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["plain", "json"])
+def test_a_debate_whose_reader_has_left_goes_on_to_its_end_and_says_so_once(
+    server: ModelServer, tmp_path: Path, as_json: list[str]
+) -> None:
+    server.pause_in(1)
+    with started(*DUEL, server.model, *as_json) as process:
+        server.wait_until_paused()
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        server.go_on()
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr.read() == screen.UNREAD
+    assert is_finished(tmp_path)
+    assert len(server.requests) == 3
+
+
+def test_a_debate_begins_although_nobody_reads_its_first_line(server: ModelServer, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*COMMAND, *DUEL, server.model]
+    with ForkedPopen(command, stdout=writing, stderr=subprocess.PIPE, text=True) as process:
+        os.close(writing)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, screen.UNREAD)
+    assert is_finished(tmp_path)
+
+
 def test_a_reader_who_has_left_is_told_of_once() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    shown = Screen(writing)
-    shown.write(b"one")
-    until(lambda: shown.error)
-    with pytest.raises(BrokenPipeError):
-        shown.write(b"two")
-    assert shown.write(b"three") == 5
+    told: list[str] = []
+    shown = Screen(writing, lambda: told.append("left"))
+    assert [shown.write(piece) for piece in (b"one", b"two", b"three")] == [3, 3, 5]
+    shown.finish()
+    assert (told, shown.lost) == (["left"], 11)
 
 
 @pytest.mark.parametrize("command", ["debate", "list", "help"])
@@ -183,7 +210,9 @@ def test_closed_streams_are_told_in_one_line_or_not_needed() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_debate_stopped_by_a_signal_ends_with_a_code_of_its_own(server: ModelServer, number: int) -> None:
+def test_a_debate_stopped_by_a_signal_ends_with_a_code_of_its_own_and_says_which(
+    server: ModelServer, tmp_path: Path, number: signal.Signals
+) -> None:
     server.pause_in(1)
     with started(*DUEL, server.model) as process:
         server.wait_until_paused()
@@ -191,8 +220,14 @@ def test_a_debate_stopped_by_a_signal_ends_with_a_code_of_its_own(server: ModelS
         assert process.stderr
         assert process.stderr.readline().startswith("stopping after this turn")
         server.go_on()
-        process.communicate(timeout=PATIENCE)
-    assert process.returncode == 4
+        _, err = process.communicate(timeout=PATIENCE)
+    why = {signal.SIGINT: "it was interrupted (Ctrl-C)", signal.SIGTERM: "its process was told to stop (SIGTERM)"}[
+        number
+    ]
+    assert (process.returncode, err) == (4, "")
+    with closing(sqlite3.connect(tmp_path / "data" / "moot" / "moot.db")) as database:
+        (debate_id,) = database.execute("SELECT id FROM debates").fetchone()
+    assert run("show", debate_id).out.endswith(f"{debate_id} is stopped: {why}\n")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from forkserver import ForkedPopen
 from model_server import VERDICT, ModelServer
 from moot.core.charts import LineChart, Score, ScoreChart, Series, Threshold
 from moot.core.debate import Origin, Record, SeatSettings, Usage
-from moot.core.events import LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted
+from moot.core.events import LimitReached, RoundStarted, StepRetrying, TurnChunk, TurnFinished, TurnStarted
 from moot.formats.duel.format import DUEL
 from moot.terminal.console import wrap
 from moot.terminal.tables import aligned, chart_texts, debate_row, print_table
@@ -68,6 +68,24 @@ def began(seat: str, position: int, attempt: int = 1) -> TurnStarted:
         model="http://host/v1#mock",
         attempt=attempt,
         title=title,
+    )
+
+
+def retrying(seat: str, position: int, seconds: float = 30.0) -> StepRetrying:
+    return StepRetrying(
+        id=1,
+        debate=RECORD.id,
+        at=NOW,
+        seat=seat,
+        kind="argument",
+        round=1,
+        position=position,
+        code="rate_limited",
+        error="acme: too many requests",
+        attempt=2,
+        attempts=6,
+        seconds=seconds,
+        title=DUEL.title(seat),
     )
 
 
@@ -242,6 +260,24 @@ async def test_a_note_comes_first_and_what_does_not_fit_is_left_out() -> None:
     stage.view.note("stopping after this turn")
     assert (await stage.see()).splitlines()[-1] == " stopping after this turn · round 1 of 2"
     stage.close()
+
+
+async def test_a_retry_is_told_once_and_counted_down_until_words_come() -> None:
+    stage = Stage(80)
+    stage.view.show(began("debater_a", 0))
+    stage.view.show(retrying("debater_a", 0))
+    *_, told, _, _, status = (await stage.see()).splitlines()
+    assert told == "  ! Debater A: acme: too many requests; attempt 2 of 6 in 30 s"
+    assert re.fullmatch(r" Debater A: attempt 2 of 6 in (29|30) s · round 1 of 2 · .*", status)
+    stage.view.show(chunk("debater_a", 0, "At last."))
+    assert "attempt" not in (await stage.see()).splitlines()[-1]
+    stage.close()
+
+
+def test_a_retry_is_a_line_of_its_own_in_a_pipe() -> None:
+    out = StringIO()
+    PlainView(Console(file=out), DUEL).show(retrying("debater_b", 1, seconds=0.2))
+    assert out.getvalue() == "\n(Debater B: acme: too many requests; attempt 2 of 6 now)\n"
 
 
 async def test_after_a_resize_no_line_is_doubled() -> None:
@@ -441,7 +477,7 @@ def test_ctrl_c_in_a_terminal_stops_after_the_turn_and_leaves_no_trace() -> None
             "▌ Debater A  argument · round 1",
             "  Point 1 stands, and nobody has answered it so far.",
             "",
-            "  Stopped: a person stopped it. Go on with:",
+            "  Stopped: it was interrupted (Ctrl-C). Go on with:",
             "  moot debate --resume DEB-ID",
         ],
     )

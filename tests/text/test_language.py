@@ -76,7 +76,18 @@ def test_every_fixed_sentence_of_the_code_is_translated_with_the_same_values() -
 def _sentences_in(path: Path) -> set[str]:
     calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
     args = [arg for call in calls for arg in (call.args[:1] if _is_language(call.func) else _counted(call))]
+    args += [value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for value in _reasons(node)]
     return {arg.value for arg in args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
+
+
+def _reasons(node: ast.AST) -> list[ast.expr]:
+    """The words of `REASONS = {…}`, and of `reasons={…}` where a format is declared."""
+    named = isinstance(node, ast.keyword) and node.arg == "reasons"
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        named = any(isinstance(target, ast.Name) and target.id == "REASONS" for target in targets)
+    value = getattr(node, "value", None)
+    return value.values if named and isinstance(value, ast.Dict) else []
 
 
 def _is_language(called: ast.expr) -> bool:

@@ -17,7 +17,11 @@ from moot.testing import SimulatedJudge
 
 PROMPTS = Prompts()
 NEW = Record(id="DEB-simulate", format="duel", format_version=2, topic="", settings={}, seats={}, created_at=0.0)
-SEATS = {seat.name: SeatSettings(f"x:{seat.group}", 0.7, seat.max_tokens) for seat in DUEL.seats}
+SEATS = {
+    seat.name: SeatSettings(f"x:{seat.group}", 0.7, seat.max_tokens)
+    for seat in DUEL.seats
+    if seat.group not in ("voter", "scribe")
+}
 
 
 def simulated(judge: SimulatedJudge, number: int, **settings: Any) -> Verdict:

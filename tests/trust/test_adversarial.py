@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adversarial import FUNCTIONS, TEXTS, superlinear
+from moot.sources.quotes import check, check_all
+from moot.sources.source import Source
 from moot.text.plain import normalized
-from moot.trust.quotes import Source, check, check_all
 
 KINDS = (
     "combining marks",

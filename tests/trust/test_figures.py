@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moot.core.debate import Settings, Turn
+from moot.core.debate import JsonObject, Settings, Turn
 from moot.core.script import Debate
 from moot.text.language import languages
 from moot.trust.figures import figures, provenance, section
@@ -19,6 +19,8 @@ ENGLISH, GERMAN = languages()["en"], languages()["de"]
         ("4.6 million flats, 1,200,000 people; 62%, 71 %", [4_600_000, 1_200_000, 62, 71]),
         ("at 18:00 on 3/4/2026, S1, p99, v1.2.3, x2", []),
         ("by 2027. Then 12", [2027, 12]),
+        ("by 31 August, the 2nd of May, on Sept. 30 and July 4, or in May 12 of 20", [20]),
+        ("am 31. August und 3. März, 14 Märkte", [14]),
         ("", []),
     ],
 )
@@ -51,6 +53,25 @@ def test_every_figure_is_traced_to_a_source_the_question_or_its_first_speaker() 
         "33: a person",
         "99%: said by nobody before the closing",
     ]
+
+
+def test_a_figure_is_not_traced_to_one_that_measures_something_else() -> None:
+    said = Turn(position=0, seat="a", kind="opening", round=1, content="That is 28 MB an hour for 42,000 cards.")
+    debate = Debate("DEB-1", "Which?", Settings(), {}, [said])
+    sources = {"S1": "Missed on 11 of 28 days. There are 42,000 product cards."}
+    assert provenance(debate, "28 MB for 42,000 cards, on 11 days and 11%.", {"a": "Cost"}, sources) == [
+        "28: Cost, round 1",
+        "42,000: S1",
+        "11: S1",
+    ]
+    assert provenance(debate, "28 days", {"a": "Cost"}, sources) == ["28: S1"]
+
+
+def test_a_figure_that_was_only_declared_beside_a_speech_was_said() -> None:
+    beside: JsonObject = {"content": "No.", "would_change": "below 70% CPU", "concedes": ["Speed: 15 of them"], "x": 3}
+    turn = Turn(position=0, seat="a", kind="rebuttal", round=2, content="No.", data=beside)
+    debate = Debate("DEB-1", "Which?", Settings(), {}, [turn])
+    assert provenance(debate, "below 70%, 15", {"a": "Cost"}) == ["70%: Cost, round 2", "15: Cost, round 2"]
 
 
 def test_without_figures_there_is_no_section() -> None:

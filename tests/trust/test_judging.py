@@ -127,11 +127,18 @@ def margins(found: list[Verdict]) -> list[float]:
     return [verdict.score_a - verdict.score_b for verdict in found]
 
 
+def unmirrored(found: list[Verdict]) -> list[float]:
+    """The margins that judgings would have published of which none is mirrored."""
+    every = [verdict.trust.stability.judgings for verdict in found if verdict.trust and verdict.trust.stability]
+    return [fmean(each.margin for each in judgings if not each.mirrored) for judgings in every]
+
+
 @pytest.mark.parametrize("order", [0.0, 0.5, 1.0, 2.0])
 def test_what_a_judge_gives_to_the_side_it_reads_first_is_measured_and_cancelled(order: float) -> None:
     found = duels(200, (6.4, 5.6), order=order, noise=NOISE)
     assert fmean(effects(found)) == pytest.approx(order, abs=0.15)
     assert fmean(margins(found)) == pytest.approx(0.8, abs=0.13)
+    assert fmean(unmirrored(found)) == pytest.approx(0.8 + order, abs=0.2), "what it would be with mirroring off"
 
 
 def test_one_judging_publishes_the_order_effect_as_if_it_were_merit() -> None:
@@ -219,6 +226,14 @@ def test_a_judge_that_says_the_same_whatever_it_is_shown_is_not_stable_but_biase
     assert found.trust.stability
     assert (found.winner, found.trust.level, found.trust.stability.order_effect) == ("undecided", "Low", 3.0)
     assert "which side was shown first mattered more than what was argued" in found.trust.reasons
+
+
+def test_a_judge_to_whom_order_makes_no_difference_is_not_said_to_go_by_it() -> None:
+    (found,) = duels(1, (6, 6))
+    assert found.trust
+    assert found.trust.stability
+    assert (found.winner, found.trust.stability.order_effect) == ("undecided", 0.0)
+    assert "which side was shown first mattered more than what was argued" not in found.trust.reasons
 
 
 def test_one_point_for_whoever_is_read_first_wins_a_quick_duel_and_no_other() -> None:

@@ -93,14 +93,14 @@ async def test_a_number_too_long_is_told_to_be_none(prober: Prober) -> None:
 async def test_a_cursor_without_a_time_is_none(prober: Prober, at: str) -> None:
     cursor = base64.urlsafe_b64encode(f"{at} DEB-x".encode()).decode()
     assert (await prober.ask("GET", f"/api/debates?cursor={cursor}")).status_code == 400
-    assert (await prober.ask("GET", f"/?cursor={cursor}")).status_code == 422
+    assert (await prober.ask("GET", f"/?after={cursor}")).status_code == 422
 
 
 async def test_texts_that_no_database_keeps_do_no_harm_in_addresses(prober: Prober) -> None:
     for text in TEXTS:
         asked = quoted(text[:3000])
         for path in (
-            *(f"/?{name}={asked}" for name in ("q", "status", "format", "cursor", "deleted")),
+            *(f"/?{name}={asked}" for name in ("q", "status", "format", "after", "before", "deleted")),
             *(f"/new?{name}={asked}" for name in ("format", "topic")),
             *(f"/api/debates?{name}={asked}" for name in ("q", "status", "format", "cursor")),
             *(f"/debates/{asked}{rest}" for rest in ("", "/parts")),

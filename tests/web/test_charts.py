@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,11 +24,25 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import moot.web.charts
-from moot.core.charts import LineChart, Score, Series, Threshold, percent, plain
+from moot.core.charts import (
+    ChartData,
+    LineChart,
+    MarginChart,
+    Score,
+    ScoreChart,
+    Series,
+    Stand,
+    StandChart,
+    Threshold,
+    margins_of,
+    percent,
+    plain,
+)
 from moot.core.debate import JsonObject, Outcome, Record, Turn, Usage
 from moot.core.format import AnyFormat
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
+from moot.core.trust import Judging, Trust
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.formats.duel.format import DUEL, Verdict
@@ -38,18 +52,25 @@ from moot.formats.panel.decision import Decision, RoundFacts
 from moot.formats.panel.format import PANEL
 from moot.reading.debate import Reading
 from moot.text.plain import JOINERS
-from moot.web.charts import COST, TOKENS, Chart, charts_for
+from moot.trust.judging import weigh
+from moot.web.charts import COST, TOKENS, Chart, Drawn, taken
+from moot.web.charts import drawn as chart_of
 from moot.web.charts.bars import Amount, bars
-from moot.web.charts.drawing import WIDTH, fitting, ticks, width_of
+from moot.web.charts.drawing import SHAPES, WIDE, WIDTH, fitting, ticks, width_of
 from moot.web.charts.lines import LABEL, Axis, lines
-from moot.web.charts.scores import scores
+from moot.web.charts.margins import margins
+from moot.web.charts.scores import SCALE, scores
+from moot.web.charts.stands import stands
 from moot.web.charts.timeline import timeline
 from stage import Panelists, Stage, ballot, judged
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
-STYLE = (Path(moot.web.charts.__file__).parent.parent / "pages" / "static" / "charts.css").read_text(encoding="utf-8")
+STATIC = Path(moot.web.charts.__file__).parent.parent / "pages" / "static"
+STYLE = (STATIC / "charts.css").read_text(encoding="utf-8")
+TOKENS_OF_ALL = (STATIC / "base.css").read_text(encoding="utf-8")
 SCORES, SHARES = Axis(10, plain), Axis(1, percent)
 SVG = "{http://www.w3.org/2000/svg}"
+COLOURS = {"debater_a": 0, "debater_b": 1}
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B", "judge": "Judge", "human": "Human"}
 HOSTILE = "\"><script>alert(1)</script>' onload=x \x00\x1b[31m\ud800\u202e</svg>&amp;"
 
@@ -125,14 +146,15 @@ def check(chart: Chart) -> None:
     """What holds for every chart: well-formed, named, inert, all of it inside the frame, a table of one shape."""
     tree = ElementTree.fromstring(chart.svg)
     left, top, width, height = map(float, tree.attrib["viewBox"].split())
-    assert (tree.tag, tree.attrib["role"], left, top, width) == (f"{SVG}svg", "img", 0, 0, WIDTH)
+    assert (tree.tag, tree.attrib["role"], left, top) == (f"{SVG}svg", "img", 0, 0)
+    assert width == (WIDE if chart.wide else WIDTH)
     named = [tree.find(f"{SVG}title"), tree.find(f"{SVG}desc")]
     assert " ".join(part.attrib["id"] for part in named if part is not None) == tree.attrib["aria-labelledby"]
     for mark in tree.iter():
         assert mark.tag.removeprefix(SVG) in KNOWN
         assert set(mark.attrib) <= KNOWN[mark.tag.removeprefix(SVG)]
         for x, y in corners(mark):
-            assert -0.1 <= x <= WIDTH + 0.1, ElementTree.tostring(mark)
+            assert -0.1 <= x <= width + 0.1, ElementTree.tostring(mark)
             assert -0.1 <= y <= height + 0.1, ElementTree.tostring(mark)
     assert {len(row) for row in chart.rows} <= {len(chart.header)}
     assert all(re.sub(f"[{JOINERS}]", "", cell).isprintable() for row in chart.rows for cell in row)
@@ -158,9 +180,28 @@ KNOWN = {
 SMALL: dict[str, Callable[[], Chart | None]] = {
     "scores": lambda: scores(
         "scores",
-        "Scores before and after",
-        [Score("feasibility", 6, 7.2), Score("demand & need", 5.5, 4.3), Score("novelty", 8, 8)],
-        Score("overall", 6.5, 6.5),
+        ScoreChart(
+            "Scores before and after",
+            [
+                Score("feasibility", 6, 7.2),
+                Score("demand & need", 5.5, 5.3, 0.4, "advocate, 7 : 5"),
+                Score("novelty", 8, 8),
+            ],
+            Score("overall", 6.5, 6.2),
+            "1 fell, 1 rose",
+        ),
+    ),
+    "judgings": lambda: margins("judgings", judged_margins((8, 5), (6, 5), (6, 6), (7, 6))),
+    "stands": lambda: stands(
+        "stands",
+        StandChart(
+            "Who stood where",
+            ["with most", "on its own"],
+            [Stand("debater_a", "Debater A", {1: 1, 2: 0}), Stand("debater_b", "<B>", {1: 0, 2: 0})],
+            0,
+            "1 of 2 changed sides",
+        ),
+        COLOURS,
     ),
     "lines": lambda: lines(
         "novelty",
@@ -206,19 +247,19 @@ def test_rings_and_dots_stand_where_the_table_says(
     rated: list[tuple[str, float, float]], before: float, after: float
 ) -> None:
     overall = Score("overall", before, after)
-    chart = scores("scores", "Scores", [Score(*one) for one in rated], overall)
+    chart = scores("scores", ScoreChart("Scores", [Score(*one) for one in rated], overall))
     check(chart)
     assert chart.header == ("", "before", "after", "difference")
-    rings, dots = (marks(chart, kind)[1:] for kind in ("before", "after"))  # the first is the key's
+    rings, dots = (marks(chart, kind) for kind in ("before", "after"))
     for row, ring, dot in zip(chart.rows, rings, dots, strict=True):
-        assert number(ring, "cx") == pytest.approx(8 + float(row[1]) * 34.4, abs=1.8)
-        assert number(dot, "cx") == pytest.approx(8 + float(row[2]) * 34.4, abs=1.8)
+        assert number(ring, "cx") == pytest.approx(SCALE.at(float(row[1])), abs=2.3)
+        assert number(dot, "cx") == pytest.approx(SCALE.at(float(row[2])), abs=2.3)
         difference = float(row[3].replace("−", "-"))
         assert difference == pytest.approx(float(row[2]) - float(row[1]))
 
 
 def test_what_was_scored_once_has_no_before() -> None:
-    chart = scores("scores", "Scores", [Score("demand", None, 4)], Score("overall", None, 4))
+    chart = scores("scores", ScoreChart("Scores", [Score("demand", None, 4)], Score("overall", None, 4)))
     check(chart)
     assert (chart.header, chart.rows) == (("", "score"), (("demand", "4.0"), ("overall", "4.0")))
     assert (marks(chart, "before"), len(marks(chart, "after"))) == ([], 2)
@@ -226,12 +267,17 @@ def test_what_was_scored_once_has_no_before() -> None:
 
 
 def test_a_fall_and_a_rise_differ_in_more_than_colour() -> None:
-    chart = scores("scores", "Scores", [Score("up", 2, 4.04), Score("down", 4, 1.96)], Score("overall", 3, 3))
-    assert [mark.text for mark in marks(chart, "value")] == [
-        "2.0 → 4.0 (+2.0)",
-        "4.0 → 2.0 (−2.0)",
-        "3.0 → 3.0 (0.0)",
+    rated = [Score("up", 2, 4.04), Score("down", 4, 1.96), Score("quiet", 4, 3.8, 0.5)]
+    chart = scores("scores", ScoreChart("Scores", rated, Score("overall", 3, 3)))
+    assert [mark.text for mark in marks(chart, "value")] == ["+2.0", "−2.0", "−0.2 within noise", "0.0"]
+    assert [mark.attrib["class"] for mark in marks(chart, "after")] == [
+        "after up",
+        "after down",
+        "after quiet",
+        "after up",
     ]
+    (noise,) = marks(chart, "noise")
+    assert number(noise, "width") == pytest.approx(SCALE.at(4.5) - SCALE.at(3.5), abs=0.1)
 
 
 # Lines
@@ -341,7 +387,7 @@ def _check_apart(chart: Chart) -> None:
 
 def _check_lengths(chart: Chart, spoken: list[tuple[str, ...]]) -> None:
     total = max(float(row[1]) + float(row[2]) for row in spoken)
-    room = WIDTH - 2.5 - sum(number(mark, "width") for mark in marks(chart, "pause"))
+    room = WIDE - 2.5 - sum(number(mark, "width") for mark in marks(chart, "pause"))
     widths = sorted(number(mark, "width") for mark in marks(chart, "speech"))
     lengths = sorted(float(row[2]) for row in spoken)
     if total > 100:  # the table's tenths of a second are too coarse for less
@@ -423,7 +469,16 @@ def drawn(
 ) -> tuple[Chart, ...]:
     """The charts of a debate of this format."""
     debate = Debate("DEB-abcd1234", "Cats?", format.settings.model_validate(chosen or {}), {}, list(turns))
-    return charts_for(record(**limits), turns, TITLES, format.charts(debate, outcome))
+    return charts_for(record(**limits), turns, TITLES, format.charts(debate, outcome or VERDICT))
+
+
+def charts_for(
+    record: Record, turns: Sequence[Turn], titles: Mapping[str, str], declared: Iterable[ChartData] = ()
+) -> tuple[Chart, ...]:
+    """Those that a format declares, then those that every debate has."""
+    look = Drawn(titles, COLOURS)
+    own = (chart_of(f"own-{at}", data, look) for at, data in enumerate(declared))
+    return (*(chart for chart in own if chart), *taken(record, turns, look))
 
 
 def titles_of(turns: list[Turn], outcome: Outcome | None = None, **more: Any) -> list[str]:
@@ -450,6 +505,17 @@ def scorecard(topics: list[TopicVerdict]) -> Scorecard:
     )
 
 
+VERDICT = Verdict(
+    winner="a",
+    score_a=7,
+    score_b=4,
+    stance_a="pro",
+    stance_b="con",
+    no_new_substantive_arguments=False,
+    fallback=False,
+    models={},
+    summary="A.",
+)
 TOPIC = TopicVerdict(
     number=1,
     name="Need",
@@ -470,9 +536,10 @@ def test_a_debate_without_turns_has_no_charts() -> None:
 def test_scores_before_and_after_are_shown_of_an_evaluation() -> None:
     (chart,) = drawn([], scorecard([TOPIC]), format=EVALUATION)
     assert (chart.title, chart.rows) == (
-        "Scores before and after",
+        "Points out of 10, before and after",
         (("demand", "5.0", "6.5", "+1.5"), ("overall", "5.0", "6.5", "+1.5")),
     )
+    assert chart.finding == "The score rose"
 
 
 def test_scores_that_nothing_was_argued_about_are_shown_once() -> None:
@@ -487,7 +554,7 @@ def test_a_score_that_is_no_number_makes_no_chart() -> None:
 def test_a_judges_scores_are_shown_by_round_under_the_names_of_the_sides() -> None:
     chart, when = drawn(ballots((6, 5), (7.5, 5), (0, 10)))
     assert (chart.title, when.title) == ("Scores by round", "Who spoke when")
-    assert chart.header == ("round", "Debater A", "Debater B")
+    assert chart.header == ("round", "For", "Against")
     assert chart.rows == (("1", "6", "5"), ("2", "7.5", "5"), ("3", "0", "10"))
 
 
@@ -597,17 +664,6 @@ def test_a_cost_that_is_unknown_or_nothing_is_not_shown_unless_it_is_limited() -
 
 
 def test_outcomes_without_rounds_have_no_course() -> None:
-    verdict = Verdict(
-        winner="a",
-        score_a=7,
-        score_b=4,
-        stance_a="pro",
-        stance_b="con",
-        no_new_substantive_arguments=False,
-        fallback=False,
-        models={},
-        summary="A.",
-    )
     answer = FinalAnswer(
         summary="So.",
         templates={},
@@ -620,7 +676,7 @@ def test_outcomes_without_rounds_have_no_course() -> None:
         auto_score=8,
         models={},
     )
-    assert (titles_of([], verdict), titles_of([], answer, format=CRITIQUE)) == ([], [])
+    assert (titles_of([], VERDICT), titles_of([], answer, format=CRITIQUE)) == ([], [])
 
 
 DEBATES = {
@@ -633,7 +689,10 @@ DEBATES = {
         ["New wording, by round", "What was repeated, by round"],
     ),
     "critique": (Stage(format=CRITIQUE, settings={"max_rounds": 2}), ["Scores by round"]),
-    "evaluation": (Stage(format=EVALUATION, settings={"idea": "We sell solar panels."}), ["Scores before and after"]),
+    "evaluation": (
+        Stage(format=EVALUATION, settings={"idea": "We sell solar panels."}),
+        ["Points out of 10, before and after"],
+    ),
 }
 
 
@@ -693,7 +752,7 @@ def test_ticks_are_few_even_and_round(high: float, most: int) -> None:
 
 # The stylesheet
 
-THEMES = dict(zip(("light", "dark"), STYLE.split("@media screen"), strict=True))
+THEMES = dict(zip(("light", "dark"), TOKENS_OF_ALL.split("@media (prefers-color-scheme: dark)"), strict=True))
 # How the three kinds of colour blindness mix the light that reaches the eye (Machado et al. 2009, complete).
 EYES = {
     "usual": np.eye(3),
@@ -706,7 +765,8 @@ XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1
 
 def colours(theme: str) -> dict[str, Colour]:
     return {
-        name: _light(colour) for name, colour in re.findall(r"--chart-(\w+): (?:var\(--\w+, )?(#\w{6})", THEMES[theme])
+        name.removeprefix("seat-"): _light(colour)
+        for name, colour in re.findall(r"--([\w-]+): (#\w{6})", THEMES[theme].partition("/* Base */")[0])
     }
 
 
@@ -735,18 +795,57 @@ def test_marks_and_words_stand_out_from_the_paper(theme: str) -> None:
     found = colours(theme)
     on_paper = {name: contrast(colour, found["paper"]) for name, colour in found.items()}
     assert min(on_paper[name] for name in ("ink", "soft")) >= 4.5
-    assert min(on_paper[name] for name in ("1", "2", "3", "4", "5", "6", "up", "down", "limit")) >= 3
+    assert min(on_paper[name] for name in ("1", "2", "3", "4", "5", "6", "good", "bad")) >= 4.5
 
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("eye", EYES)
-def test_no_two_series_look_alike_to_any_eye(theme: str, eye: str) -> None:
+def test_the_first_three_seats_look_alike_to_no_eye_and_every_seat_has_a_shape(theme: str, eye: str) -> None:
     found = colours(theme)
-    pairs = [("up", "down"), *combinations("123456", 2)]
+    pairs = combinations("123", 2)
     assert min(difference(found[one], found[other], eye) for one, other in pairs) >= 15
+    assert len({repr(shape) for shape in SHAPES}) == 6
 
 
 def test_every_class_that_is_drawn_is_styled() -> None:
     pictures = "".join(chart.svg for make in SMALL.values() if (chart := make()))
+    pictures += "".join(mark for make in SMALL.values() if (chart := make()) for mark, _ in chart.key)
     drawn = {kind for kinds in re.findall(r'class="([^"]*)"', pictures) for kind in kinds.split()}
-    assert {kind for kind in drawn if not re.search(rf"\.{kind}\b", STYLE)} == set()
+    assert {kind for kind in drawn if not re.search(rf"\.{kind}\b", STYLE + TOKENS_OF_ALL)} == set()
+
+
+# Judgings
+
+
+def judged_margins(*scores: tuple[float, float]) -> MarginChart:
+    judgings = [
+        Judging(position=at, mirrored=bool(at % 2), wording=at // 2, score_a=a, score_b=b)
+        for at, (a, b) in enumerate(scores)
+    ]
+    trust = Trust(level="Low", stability=weigh(judgings, 1.0))
+    (chart,) = margins_of(Outcome(summary="", trust=trust), ("Debater A", "Debater B"))
+    return chart
+
+
+def test_every_judging_is_a_dot_in_the_picture_and_a_row_of_its_table() -> None:
+    drawn = margins("judgings", judged_margins((8, 5), (6, 5), (6, 6), (7, 6)))
+    picture = ElementTree.fromstring(drawn.svg)
+    dots = list(picture.iter(f"{SVG}circle"))
+    assert [mark.get("class") for mark in dots] == ["judged", "judged mirrored", "judged", "judged mirrored"]
+    assert len({(mark.get("cx"), mark.get("cy")) for mark in dots}) == 4  # two with the same margin stand on each other
+    middle = number(marks(drawn, "zero")[0], "x1")
+    assert [float(mark.get("cx", "")) < middle for mark in dots] == [True, True, False, True]  # A is ahead on the left
+    assert drawn.finding == "Debater A ahead in 3 of 4 judgings"
+    assert drawn.header == ("", "shown first", "Debater A", "Debater B", "margin")
+    assert drawn.rows == (
+        ("1", "Debater A", "8", "5", "3"),
+        ("2", "Debater B", "6", "5", "1"),
+        ("3", "Debater A", "6", "6", "0"),
+        ("4", "Debater B", "7", "6", "1"),
+    )
+    assert "Debater A ahead by 1.2 on average; judgings 3, 1, 0, 1" in drawn.svg
+
+
+def test_an_outcome_that_was_judged_once_has_no_picture_of_judgings() -> None:
+    assert list(margins_of(None, ("a", "b"))) == []
+    assert list(margins_of(Outcome(summary="", trust=Trust(level="Low")), ("a", "b"))) == []

@@ -116,8 +116,11 @@ async def test_a_browser_without_the_token_gets_the_page_to_log_in_wherever_it_w
     html = {"Accept": "text/html,application/xhtml+xml"}
     for path in ("/", "/new", "/debates/DEB-none", "/login", "/nowhere"):
         page = await locked.get(path, headers=html)
-        assert (page.status, '<form class="narrow first" method="post" action="/login">' in page.body) == (401, True)
-    assert (await locked.get("/static/moot.css")).status == 200
+        assert (page.status, '<form class="page narrow stack" method="post" action="/login">' in page.body) == (
+            401,
+            True,
+        )
+    assert (await locked.get("/static/base.css")).status == 200
     wrong = await locked.ask("POST", "/login", data={"token": "x"}, headers=html, allow_redirects=False)
     assert (wrong.status, wrong.headers["Location"]) == (303, "/login?wrong")
     assert "This is not the server's token." in (await locked.get("/login?wrong", headers=html)).body

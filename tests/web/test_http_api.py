@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 import pytest
-from live import Gate, Live, serving, simple_app
+from live import PATIENCE, Gate, Live, serving, simple_app
 
 from moot.core.debate import Status
 from moot.core.engine import RunResult
 from moot.reading.unreadable import UNREADABLE
 from moot.testing import MemoryStore, scripted_app
-from stage import Mortal, Panelists, decisions
+from stage import Mortal, Overloaded, Panelists, decisions
 
 
 @pytest.fixture
@@ -122,6 +123,34 @@ async def test_a_debate_goes_on_with_another_model_and_its_reader_sees_the_chang
         whole = (await live.get(where)).body
         assert [seat["model"] for seat in whole["seats"]] == ["scripted:model", "scripted:model", "scripted:new"]
         assert whole["turns"][2]["content"] == "Settings changed: Judge is scripted:new instead of scripted:dead."
+
+
+async def test_a_seat_that_is_retried_gets_another_model_and_a_call_that_waits_is_made_now() -> None:
+    model = Overloaded()
+    async with serving(scripted_app(model)) as live:
+        settings = {"max_rounds": 1, "models": {"debater_a": "scripted:dead", "judge": "scripted:gone"}}
+        model.dead = {"dead", "gone"}
+        made = await live.post("/api/debates", {"format": "duel", "topic": "Cats?", "settings": settings})
+        where = f"/api/debates/{made.body['id']}"
+        retried = []
+        async with asyncio.timeout(PATIENCE), aclosing(live.events(made.body["id"])) as events:
+            async for event in events:
+                if event["type"] != "step_retrying":
+                    continue
+                retried.append(event["seat"])
+                if event["seat"] == "debater_a":
+                    change = {"settings": {"models": {"debater_a": "scripted:new"}}}
+                    resumed = await live.post(f"{where}/resume", change)
+                    assert (resumed.status, resumed.body["status"]) == (202, "running")
+                else:
+                    model.dead = set()
+                    assert (await live.post(f"{where}/retry")).status == 202
+        assert retried == ["debater_a", "judge"]
+        assert (await live.post(f"{where}/retry")).problem == (
+            409,
+            "wrong_status",
+            f"{made.body['id']} is finished, so no call of it waits; resume it",
+        )
 
 
 async def test_a_stop_lets_the_step_in_progress_end_and_nothing_more_begins() -> None:
@@ -342,7 +371,8 @@ async def test_a_debate_is_exported_as_a_file(live: Live, style: str, media: str
 async def test_formats_tell_their_seats_and_the_schema_of_their_settings(live: Live) -> None:
     formats = {each["name"]: each for each in (await live.get("/api/formats")).body["formats"]}
     assert set(formats) >= {"panel", "duel", "evaluation"}
-    assert [seat["name"] for seat in formats["duel"]["seats"]] == ["debater_a", "debater_b", "judge"]
+    seats = ["debater_a", "debater_b", "judge", "judge_2", "judge_3", "scribe", "voter"]
+    assert [seat["name"] for seat in formats["duel"]["seats"]] == seats
     assert formats["duel"]["settings"]["properties"]["max_rounds"]["default"] == 5
 
 

@@ -20,6 +20,7 @@ from moot.core.events import (
     DebateStopped,
     Event,
     RoundStarted,
+    StepRetrying,
     TurnChunk,
     TurnFinished,
     TurnStarted,
@@ -234,6 +235,29 @@ def test_a_long_log_keeps_its_newer_half_and_tells_the_stored_turns_instead() ->
     missed = decoded(log.missed(0, RECORD, stored(teller.events), follow=False).frames)
     assert [each["type"] for each in missed] == ["turn_finished", "turn_started", "turn_chunk"]
     assert len(str(missed[-1]["text"])) == 6_000_000
+
+
+def retry(position: int) -> StepRetrying:
+    about = {"seat": "seat", "kind": "kind", "round": 1, "position": position}
+    failed = {"code": "rate_limited", "error": "slow down", "attempt": 2, "attempts": 6, "seconds": 9.0}
+    return StepRetrying(**about, **failed)  # type: ignore[arg-type]
+
+
+def test_who_comes_late_hears_of_a_retry_until_words_come_and_not_after_its_turn() -> None:
+    teller = Publisher()
+    teller.start(0)
+    teller.emitter.emit(retry(0))
+    teller.emitter.emit(retry(0))
+    during = join(teller.events, len(teller.events), 0)
+    assert [each["type"] for each in decoded(during.frames)] == ["debate_started", "turn_started", "step_retrying"]
+    cut_off = join(teller.events, len(teller.events), teller.events[1].id)
+    assert [each["type"] for each in decoded(cut_off.frames)] == ["step_retrying"] * 2
+    teller.say(0)
+    spoken = join(teller.events, len(teller.events), 0)
+    assert [each["type"] for each in decoded(spoken.frames)] == ["debate_started", "turn_started", "turn_chunk"]
+    teller.finish(0)
+    over = join(teller.events, len(teller.events), 0)
+    assert [each["type"] for each in decoded(over.frames)] == ["debate_started", "turn_finished"]
 
 
 def test_bytes_are_put_together_once_for_all_who_are_at_the_same_place() -> None:

@@ -72,14 +72,16 @@ def number_of_debates(theatre: Theatre) -> int:
     return len(theatre.do(lambda app: app.list(limit=100)))
 
 
-def verdict(theatre: Theatre, debate_id: str) -> str:
+def verdict(theatre: Theatre, debate_id: str, *caveats: str) -> str:
+    """The whole answer; after the caveat of every such debate come those of this one."""
     return (
         "**Debater A (pro) wins, 7 : 4**\n\n"
         "|  | stance | score |\n| --- | --- | --- |\n| Debater A | pro | 7 |\n| Debater B | con | 4 |\n\n"
         "Trust: Low\n\n- judged once: whether another judging would say the same is not known\n\n"
         "The better reasons won.\n\n"
         "Before you trust it:\n\n- one model, scripted:model, spoke in every seat\n\n"
-        f"— [moot {debate_id}]({theatre.url}/debates/{debate_id})"
+        + "".join(f"- {caveat}\n\n" for caveat in caveats)
+        + f"— [moot {debate_id}]({theatre.url}/debates/{debate_id})"
     )
 
 
@@ -97,7 +99,7 @@ def speeches(theatre: Theatre, debate_id: str) -> str:
 def test_every_format_is_a_model(theatre: Theatre) -> None:
     with asking(theatre) as client:
         models = [model.id for model in client.models.list()]
-        assert models == ["moot/panel", "moot/duel", "moot/evaluation", "moot/critique"]
+        assert models == ["moot/panel", "moot/duel", "moot/evaluation", "moot/critique", "moot/poll"]
         assert client.models.retrieve("moot/duel").to_dict() == {
             "id": "moot/duel",
             "object": "model",
@@ -118,7 +120,8 @@ def test_another_model_is_not_found_and_nothing_is_begun(theatre: Theatre) -> No
         with asking(theatre) as client, pytest.raises(openai.NotFoundError) as caught:
             client.chat.completions.create(model=model, messages=CATS)
         assert caught.value.body == {
-            "message": f"no model named {model!r}; known: moot/critique, moot/duel, moot/evaluation, moot/panel",
+            "message": f"no model named {model!r}; known: "
+            "moot/critique, moot/duel, moot/evaluation, moot/panel, moot/poll",
             "type": "invalid_request_error",
             "param": None,
             "code": "not_found",
@@ -228,10 +231,10 @@ def test_other_formats_answer_with_headline_table_and_summary(theatre: Theatre) 
         with asking(theatre) as client:
             answer: Any = client.chat.completions.create(model=f"moot/{name}", messages=CATS)
         record = stored(theatre, answer.moot["debate"]).record
-        headline, table, summary, *_, signature = answer.choices[0].message.content.split("\n\n")
+        headline, table, *rest, signature = answer.choices[0].message.content.split("\n\n")
         assert headline.startswith("**")
         assert table.splitlines()[1].startswith("| --- |")
-        assert summary == record.outcome["summary"]
+        assert record.outcome["summary"] in rest
         assert signature == f"— [moot {record.id}]({theatre.url}/debates/{record.id})"
 
 
@@ -415,30 +418,14 @@ def test_a_long_message_before_the_question_is_a_source_of_the_panel(theatre: Th
     assert any("The licence ends on 1 May 2031." in prompt for prompt in prompts)
 
 
-def test_where_a_format_takes_no_sources_a_long_message_is_read_whole(theatre: Theatre) -> None:
+def test_a_long_message_is_a_source_of_every_format(theatre: Theatre) -> None:
     with asking(theatre) as client:
         answer: Any = client.chat.completions.create(
             model="moot/duel", messages=about_a_contract(400), extra_body=ONE_ROUND
         )
-    assert contract(400) in stored(theatre, answer.moot["debate"]).record.topic
+    record = stored(theatre, answer.moot["debate"]).record
+    assert record.settings["sources"] == [{"name": "Message 1, User", "text": contract(400)}]
     assert "Left out" not in answer.choices[0].message.content
-
-
-def test_what_is_too_long_for_any_place_is_said_to_be_left_out(theatre: Theatre) -> None:
-    with asking(theatre) as client:
-        messages: Any = about_a_contract(1000)
-        answer: Any = client.chat.completions.create(model="moot/duel", messages=messages, extra_body=ONE_ROUND)
-        heard = listen(
-            client.chat.completions.create(model="moot/duel", messages=messages, stream=True, extra_body=ONE_ROUND)
-        )
-    (left_out,) = answer.moot["left_out"]
-    assert left_out == (
-        "the last 18,065 characters of an earlier message (this format hears 16,000 characters of a conversation)"
-    )
-    *_, notice, signature = answer.choices[0].message.content.split("\n\n")
-    assert notice == f"*Left out of this debate: {left_out}.*"
-    assert signature.startswith("— [moot ")
-    assert [about["left_out"] for about in heard.moot] == [[left_out]] * 2
 
 
 # An answer as JSON
@@ -512,7 +499,8 @@ def test_a_client_that_did_not_get_its_answer_joins_the_debate_when_it_asks_agai
         answer: Any = client.chat.completions.create(
             model="moot/duel", messages=about_a_contract(90), extra_body=ONE_ROUND, extra_headers=again
         )
-        assert answer.choices[0].message.content == verdict(theatre, answer.moot["debate"])
+        told = verdict(theatre, answer.moot["debate"], "Never used: S1 Message 1, User")
+        assert answer.choices[0].message.content == told
         assert number_of_debates(theatre) == 1
         client.chat.completions.create(
             model="moot/duel", messages=about_a_contract(90), extra_body={}, extra_headers=again
@@ -684,7 +672,7 @@ def test_what_cannot_be_used_is_refused_before_anything_is_begun(theatre: Theatr
         (image, {}, "messages.0: 'image_url' cannot be debated; send its content as text"),
         ([{"role": "user", "content": "x" * 4001}], {}, "the question has 4001 characters; at most 4000 are allowed"),
         ([{"role": "user", "content": " "}], {}, "the topic is empty: write the question to debate"),
-        (CATS, {"max_round": 1}, "duel settings: max_round: Extra inputs are not permitted; known: "),
+        (CATS, {"max_round": 1}, "duel settings: max_round: not known, did you mean max_rounds?; known: "),
         (CATS, {"model": "http://evil.example/v1#m"}, "is an address; name a model, PROVIDER:MODEL, instead"),
         (CATS, [1], "moot: Input should be an object"),
         (CATS, {"debate": "../x"}, "moot.debate: '../x' is no debate's id; those are DEB- and 8 characters"),
@@ -771,7 +759,8 @@ def test_a_body_may_bring_sources_along_but_not_more(theatre: Theatre) -> None:
             client.chat.completions.create(
                 model="moot/panel", messages=CATS, extra_body={"moot": {"sources": [source] * 12}}
             )
-    assert caught.value.status_code == 413
+    assert caught.value.status_code == 400
+    assert "the sources are over 2,000,000 characters together; give fewer or shorter ones" in str(caught.value)
 
 
 async def test_the_document_of_our_own_api_leaves_these_routes_to_openais() -> None:

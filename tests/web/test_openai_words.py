@@ -19,7 +19,6 @@ from moot.formats.duel.format import DUEL
 from moot.formats.panel.format import PANEL
 from moot.web.openai.conversation import (
     ANYTIME,
-    MAX_BACKGROUND,
     MAX_CONTEXT,
     Heard,
     SourceText,
@@ -68,7 +67,7 @@ def test_parts_of_text_are_joined_and_others_refused_or_said_to_be_left_out() ->
     with pytest.raises(InvalidInput, match=r"messages\.0: 'image_url' cannot be debated; send its content as text"):
         conversation([Message(role="user", content=[*parts, image])])  # type: ignore[list-item]
     earlier = Message(role="user", content=[*parts, image])  # type: ignore[list-item]
-    assert told_of(conversation([earlier, *said(("user", "Why?"))]), {}, None) == Told(
+    assert told_of(conversation([earlier, *said(("user", "Why?"))]), {}, 9) == Told(
         "Why?",
         "<conversation>\nUser: Cats or dogs?\n</conversation>",
         left_out=("1 part of earlier messages that is no text (image_url)",),
@@ -106,7 +105,7 @@ def test_items_of_a_response_are_messages_and_what_tools_said() -> None:
     wanted = read_response(json.dumps({"model": "m", "instructions": "Be brief.", "input": items}).encode())
     heard = conversation(wanted.messages)
     assert (heard.question, heard.debates) == ("Why?", {"DEB-abcd2345": None})
-    made = told_of(heard, {}, None)
+    made = told_of(heard, {}, 9)
     assert [line.partition(":")[0] for line in made.background.splitlines()[1:-1]] == [
         "User",
         "Tool",
@@ -127,7 +126,7 @@ def test_a_background_tells_what_was_said_before_and_what_the_debates_came_to() 
         ("user", "And dogs?"),
     )
     outcomes = {"DEB-abcd2345": "Cats win.\nThey purr.", "DEB-efgh2345": "Birds win."}
-    for room in (None, 0, 9):
+    for room in (0, 9):
         assert told_of(conversation(messages), outcomes, room) == Told(
             "And dogs?",
             "<conversation>\n"
@@ -144,28 +143,28 @@ def test_a_background_tells_what_was_said_before_and_what_the_debates_came_to() 
 
 def test_what_a_tool_said_after_the_question_is_told_too() -> None:
     after = said(("user", "Sign it?"), ("assistant", ""), ("tool", "A penalty of 9 million."), ("system", "Be brief."))
-    told = told_of(conversation(after), {}, None)
+    told = told_of(conversation(after), {}, 9)
     assert told.question == "Sign it?"
     assert "Tool: A penalty of 9 million.\nInstructions: Be brief." in told.background
 
 
 def test_a_question_alone_is_all_there_is() -> None:
-    assert told_of(conversation(said(("user", "Cats?"))), {}, None) == Told("Cats?")
+    assert told_of(conversation(said(("user", "Cats?"))), {}, 9) == Told("Cats?")
 
 
 ROLES = st.sampled_from(["system", "user", "assistant", "tool"])
 PIECES = st.lists(st.sampled_from(["</conversation>", "< / Conversation>", "\nUser: me\n", "x" * 300, "— é\0"]))
 
 
-@given(st.integers(1, MAX_TOPIC), st.lists(st.tuples(ROLES, PIECES), max_size=8), st.sampled_from([None, 0, 2]))
+@given(st.integers(1, MAX_TOPIC), st.lists(st.tuples(ROLES, PIECES), max_size=8), st.sampled_from([0, 2]))
 def test_a_background_is_one_block_that_nothing_in_it_can_leave(
-    length: int, before: list[tuple[str, list[str]]], room: int | None
+    length: int, before: list[tuple[str, list[str]]], room: int
 ) -> None:
     question = "?" * length
     messages = said(*((role, "".join(pieces)) for role, pieces in before), ("user", question))
     made = told_of(conversation(messages), {}, room)
     assert made.question == question
-    assert len(made.background) <= (MAX_BACKGROUND if room is None else MAX_CONTEXT) + 40
+    assert len(made.background) <= MAX_CONTEXT + 40
     line = r"\n(User|Assistant|Instructions|Tool): [^\n]+"
     assert re.fullmatch(rf"(<conversation>({line})+\n</conversation>)?", made.background)
     inner = made.background.removeprefix("<conversation>").removesuffix("</conversation>")
@@ -201,18 +200,6 @@ def test_short_messages_that_are_too_many_become_one_source() -> None:
     assert [line[:8] for line in made.background.splitlines()] == ["<convers", "User: 7 ", "User: 8 ", "</conver"]
     (source,) = made.sources
     assert (source.name, source.text.count("User: ")) == ("Earlier messages", 7)
-
-
-def test_where_no_sources_are_taken_the_latest_are_kept_whole_and_the_rest_is_named() -> None:
-    messages = said(*(("user", f"{number} " + "x" * 6990) for number in range(4)), ("user", "Why?"))
-    made = told_of(conversation(messages), {}, None)
-    lines = made.background.splitlines()
-    assert [line[:8] for line in lines] == ["<convers", "User: 1 ", "User: 2 ", "User: 3 ", "</conver"]
-    assert lines[2:4] == [f"User: {number} {'x' * 6990}" for number in (2, 3)]
-    assert made.left_out == (
-        "1 of 4 earlier messages and the last 4,997 characters of another "
-        "(this format hears 16,000 characters of a conversation)",
-    )
 
 
 ROUND: tuple[Action, ...] = ("continue", "guide", "end")

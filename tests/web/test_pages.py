@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -27,11 +28,12 @@ from moot.runs.process import this_process
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.guard import POLICY
+from moot.web.pages.assets import FOREVER
 from moot.web.pages.forms import InvalidFields, form, settings
 from moot.web.pages.markdown import document, speech
 from moot.web.server import build_app
 from moot.web.stream.hub import Hub
-from stage import CLEAR, FAST, SAFE, Panelists, decisions
+from stage import CLEAR, FAST, SAFE, decisions
 
 OPPOSED = {"name": "Slow Food", "priorities": "taste, time", "trade_offs": "Accepts slower service for taste"}
 
@@ -66,6 +68,7 @@ async def house() -> AsyncIterator[House]:
     made = House(company())
     yield made
     await made.queue.drain(0)
+    await made.app.models.close()
     await made.reader.client.aclose()
 
 
@@ -78,10 +81,36 @@ def texts(elements: list[Element]) -> list[str]:
 
 async def test_an_empty_list_starts_a_first_debate(house: House) -> None:
     page = await house.reader.open("/")
-    assert page.one("h1").text == "Put a question, watch it argued"
-    page = await house.reader.submit("/new", topic="Cats or dogs?")
-    assert house.reader.path == "/new"
-    assert page.one("textarea", id="topic").raw == "\nCats or dogs?"
+    assert page.one("h1").text == "Put a question. Watch it argued. Get a decision you can check."
+    assert page.one("p", class_="runs-on").text == "Runs on model (scripted) in every seat · change"
+    await house.reader.submit("/new", "start", topic="Cats or dogs?", format="duel")
+    record = (await house.app.load(house.reader.path.removeprefix("/debates/"))).record
+    assert (record.topic, record.format) == ("Cats or dogs?", "duel")
+    await house.until(record.id, Status.FINISHED)
+
+
+async def test_a_starter_fills_the_form_with_its_format_perspectives_and_depth(house: House) -> None:
+    page = await house.reader.open("/")
+    cards = page.all("a", class_="starter")
+    assert {card.one("b").text for card in cards} == {"Panel", "Duel", "Evaluation", "Critique"}
+    (offers,) = [card for card in cards if "offers" in card.text]
+    page = await house.reader.open(offers.attributes["href"])
+    filled = dict(fields_of(page.one("form", id="new")))
+    names = ("topic", "format", "panel.perspectives", "panel.depth")
+    assert [filled[name] for name in names] == ["Which of these three offers should we take?", "panel", "2", "careful"]
+
+
+async def test_with_only_the_built_in_model_the_first_page_says_how_to_get_a_better_one() -> None:
+    house = House(company())
+    house.app.settings.model = None
+    page = await house.reader.open("/")
+    assert page.one("section", class_="notice").one("h2").text == "Only the tiny built-in model is here"
+    await house.app.models.close()
+    commands = [each.text for each in page.all("code")]
+    assert commands == ["export DEEPSEEK_API_KEY=sk-…", "ollama pull qwen3:32b", "moot doctor"]
+    assert page.one("p", class_="runs-on").text.startswith(
+        "Runs on smollm2, the tiny built-in model in every seat · free"
+    )
 
 
 async def test_the_list_tells_status_format_outcome_and_cost_of_every_debate() -> None:
@@ -90,23 +119,22 @@ async def test_the_list_tells_status_format_outcome_and_cost_of_every_debate() -
     await house.played("panel", "Redis or Postgres?", max_rounds=2)
     await house.app.create("duel", "Dogs are better")
     page = await house.reader.open("/")
+    assert texts(page.one("article", class_="waiting").all("a", class_="topic")) == ["Redis or Postgres?"]
+    assert page.one("article", class_="waiting").one("span", class_="state").text == "Your turn"
     shown = [
         (
             row.one("a", class_="topic").text,
             texts(row.all("p", class_="result")),
-            texts(row.all("span"))[:1],
+            texts(row.all("span", class_="state")),
             row.one("time").text,
+            row.one("span", title="cost").text[:2],
         )
         for row in page.all("li", class_="debate")
     ]
     assert shown == [
-        ("Dogs are better", [], ["not started"], "just now"),
-        ("Redis or Postgres?", [], ["waiting for you"], "just now"),
-        ("Cats are better", ["Debater A (pro) wins, 7 : 4"], ["finished"], "just now"),
+        ("Dogs are better", [], ["not started"], "just now", "no"),
+        ("Cats are better", ["Debater A (pro) wins, 7 : 4"], [], "just now", "$2"),
     ]
-    costs = [row.one("span", title="cost").text for row in page.all("li", class_="debate")]
-    assert costs[0] == "no cost yet"
-    assert all(cost.startswith("$") for cost in costs[1:])
 
 
 async def test_the_list_is_searched_filtered_and_read_page_by_page(house: House) -> None:
@@ -118,13 +146,44 @@ async def test_the_list_is_searched_filtered_and_read_page_by_page(house: House)
     page = await house.reader.open(page.one("a", rel="next").attributes["href"])
     second = texts(page.all("a", class_="topic"))
     assert first + second == ["Something else", *(f"Topic number {number}" for number in reversed(range(23)))]
-    assert texts(page.all("nav", aria_label="Pages")) == ["Newest"]
-    page = await house.reader.submit("/", q="NUMBER 2")
-    assert texts(page.all("a", class_="topic")) == [f"Topic number {number}" for number in (22, 21, 20, 2)]
-    page = await house.reader.submit("/", q="", format="panel", status="created")
+    assert texts(page.all("nav", aria_label="Pages")) == ["Newer 4 of 24"]
+    page = await house.reader.open(page.one("a", rel="prev").attributes["href"])
+    assert texts(page.all("a", class_="topic")) == first
+    assert page.all("a", rel="prev") == []
+    page = await house.reader.submit("/", q="2 NUMBER")
+    assert texts(page.all("a", class_="topic")) == [f"Topic number {number}" for number in (22, 21, 20, 12, 2)]
+    page = await house.reader.submit("/", q="")
+    panels = next(each for each in page.all("a", class_="chip") if each.text == "Panel")
+    page = await house.reader.open(panels.attributes["href"])
     assert texts(page.all("a", class_="topic")) == ["Something else"]
-    page = await house.reader.submit("/", status="failed")
-    assert page.one("p", class_="nothing").text == "No debate matches. Show all"
+    page = await house.reader.submit("/", status="created")
+    assert (house.reader.query, texts(page.all("a", class_="topic"))) == (
+        {"format": "panel", "status": "created"},
+        ["Something else"],
+    )
+    page = await house.reader.submit("/", status="failed", q="moon")
+    assert page.one("div", class_="notice").one("h2").text == "Nothing matches “moon”"
+
+
+async def test_the_list_is_searched_in_outcomes_too(house: House) -> None:
+    await house.played("duel", "Cats are better", max_rounds=1)
+    page = await house.reader.open("/?q=reasons+CATS")
+    assert texts(page.all("a", class_="topic")) == ["Cats are better"]
+    page = await house.reader.open("/?q=reasons+dogs")
+    assert page.all("a", class_="topic") == []
+
+
+async def test_what_was_deleted_is_in_the_trash_and_filters_survive_a_deletion(house: House) -> None:
+    records = [await house.app.create("duel", topic) for topic in ("Cats are better", "Dogs are better")]
+    await house.reader.open("/?q=better&format=duel")
+    page = await house.reader.submit(f"/debates/{records[0].id}/delete")
+    assert house.reader.query == {"q": "better", "format": "duel", "deleted": records[0].id}
+    assert texts(page.all("a", class_="topic")) == ["Dogs are better"]
+    page = await house.reader.open(page.one("a", href="/?trash=1").attributes["href"])
+    assert texts(page.all("span", class_="topic")) == ["Cats are better"]
+    await house.reader.submit(f"/debates/{records[0].id}/restore")
+    page = await house.reader.open("/?trash=1")
+    assert page.one("div", class_="notice").one("h2").text == "The trash is empty"
 
 
 async def test_a_deleted_debate_is_gone_and_comes_back_by_undo(house: House) -> None:
@@ -188,12 +247,28 @@ async def test_a_form_that_nobody_has_touched_chooses_nothing(house: House, name
     posted: dict[str, list[str]] = {}
     for field, value in fields_of(page.one("form", id="new")):
         posted.setdefault(field, []).append(value)
-    assert settings(load()[name], {}, posted) == {}
+    assert settings(load()[name], house.app.drafts.configured(load()[name]), posted) == {}
+
+
+async def test_a_debate_is_run_again_with_all_that_it_was_asked_with(house: House) -> None:
+    sources = [{"name": "notes", "text": "Redis is fast."}]
+    chosen = {"max_rounds": 1, "stance_a": "con", "models": {"judge": "scripted:other"}, "sources": sources}
+    debate_id = await house.played("duel", "Cats are better", **chosen)
+    await house.reader.open(f"/new?again={debate_id}")
+    await house.reader.submit("/new", "start", duel__max_rounds="2")
+    again = await house.app.load(house.reader.path.removeprefix("/debates/"))
+    await house.until(again.record.id, Status.FINISHED)
+    before = (await house.app.load(debate_id)).record
+    assert again.record.topic == before.topic
+    assert again.record.seats == before.seats
+    assert again.record.settings == {**before.settings, "max_rounds": 2}
 
 
 async def test_every_format_explains_itself(house: House) -> None:
     page = await house.reader.open("/new?format=critique")
-    assert texts(page.all("label", class_="format")) == [f"{each.name} {each.summary}" for each in load().values()]
+    cards = page.one("fieldset", class_="formats").all("label", class_="pick")
+    assert texts(cards) == [f"{each.name.capitalize()} {each.summary}" for each in load().values()]
+    assert len({str(card.one("svg", class_="glyph")) for card in cards}) == len(cards)
     (chosen,) = [each for each in page.all("input", name="format") if "checked" in each.attributes]
     assert chosen.attributes["value"] == "critique"
 
@@ -204,15 +279,20 @@ async def test_errors_stand_beside_their_fields_and_everything_typed_is_kept(hou
         "/new", "start", topic="Cats", duel__max_rounds="0", duel__max_cost="much", duel__stance_a="con"
     )
     assert house.reader.response.status_code == 422
-    assert page.one("p", role="alert").text == "Look at the marked fields."
+    assert page.one("p", role="alert").text == "Nothing has started: look at what is marked."
     faults = {each.attributes["id"]: each.text for each in page.all("p", class_="fault")}
     assert faults == {
-        "duel-max_rounds-fault": "Input should be greater than or equal to 1",
-        "duel-max_cost-fault": "Input should be a valid number, unable to parse string as a number",
+        "duel-max_rounds-fault": "At least 1.",
+        "duel-max_cost-fault": "Write a number, such as 0.5.",
     }
     field = page.one("input", id="duel-max_rounds")
     assert (field.attributes["value"], field.attributes["aria-invalid"]) == ("0", "true")
     assert "duel-max_rounds-fault" in field.attributes["aria-describedby"]
+    folds = {
+        each.one("summary").text.rpartition(" ")[2]: "open" in each.attributes
+        for each in page.all("details", class_="advanced")
+    }
+    assert [name for name, is_open in folds.items() if is_open] == ["duel"]
     kept = dict(fields_of(page.one("form", id="new")))
     assert (kept["topic"], kept["duel.max_cost"], kept["duel.stance_a"]) == ("Cats", "much", "con")
     assert await house.app.list() == ()
@@ -221,7 +301,7 @@ async def test_errors_stand_beside_their_fields_and_everything_typed_is_kept(hou
 async def test_an_empty_topic_is_told_beside_the_topic(house: House) -> None:
     await house.reader.open("/new")
     page = await house.reader.submit("/new", "start", topic="  ")
-    assert page.one("p", id="topic-fault").text == "the topic is empty: write the question to debate"
+    assert page.one("p", id="topic-fault").text == "The topic is empty: write the question to debate."
 
 
 @pytest.mark.parametrize(
@@ -248,16 +328,16 @@ async def test_perspectives_are_counted_picked_or_written(house: House, typed: d
 async def test_perspectives_that_cannot_debate_are_refused_with_the_reason(house: House) -> None:
     await house.reader.open("/new?format=panel")
     page = await house.reader.submit("/new", "start", topic="Redis?", panel__perspectives__pick=[FAST])
-    assert page.one("p", role="alert").text == "a panel takes 2 to 4 perspectives, not 1; choose 1 more"
+    assert page.one("p", role="alert").text == "A panel takes 2 to 4 perspectives, not 1; choose 1 more."
     boxes = [each for each in page.all("input", name="panel.perspectives.pick") if "checked" in each.attributes]
     assert [each.attributes["value"] for each in boxes] == [FAST]
 
 
 async def test_sources_and_ideas_are_pasted(house: House) -> None:
     posted = {
-        "panel.sources.0.name": ["notes"],
-        "panel.sources.0.text": ["Redis is fast."],
-        "panel.sources.1.name": [""],
+        "sources.0.name": ["notes"],
+        "sources.0.text": ["Redis is fast."],
+        "sources.1.name": [""],
     }
     assert settings(load()["panel"], {}, posted) == {"sources": [{"name": "notes", "text": "Redis is fast."}]}
     assert settings(load()["evaluation"], {}, {"evaluation.idea": ["A bakery."]}) == {"idea": "A bakery."}
@@ -267,8 +347,10 @@ async def test_models_are_chosen_by_seat_and_never_by_address(house: House) -> N
     await house.reader.open("/new?format=duel")
     page = await house.reader.submit("/new", "start", topic="Cats", duel__models__judge="http://evil/v1#m")
     assert page.one("p", role="alert").text == (
-        "models: 'http://evil/v1#m' is an address; name a model, PROVIDER:MODEL, instead"
+        "Models: 'http://evil/v1#m' is an address; name a model, PROVIDER:MODEL, instead."
     )
+    page = await house.reader.submit("/new", "start", topic="Cats", duel__models__judge="nobody:model")
+    assert page.one("p", id="duel-models-judge-fault").text.startswith("No provider in 'nobody:model': write")
     await house.reader.submit("/new", "start", topic="Cats", duel__models__judge="scripted:other")
     record = (await house.app.load(house.reader.path.removeprefix("/debates/"))).record
     assert {seat: chosen.model for seat, chosen in record.seats.items()} == {
@@ -280,12 +362,31 @@ async def test_models_are_chosen_by_seat_and_never_by_address(house: House) -> N
 
 async def test_the_cost_is_estimated_before_anything_is_created(house: House) -> None:
     await house.reader.open("/new?format=duel")
-    page = await house.reader.submit("/new", "estimate", topic="Cats", duel__max_rounds="1")
-    assert page.one("p", id="estimate").text == (
-        "about 960 output tokens in 3 calls, at most 1,600; the price is unknown. Time, a guess: typically under "
-        "a minute, at most under a minute, at 50 tokens a second (assumed, as not all its models were measured yet)"
-    )
+    page = await house.reader.submit("/new", "estimate", topic="Cats", duel__max_rounds="1", duel__depth="quick")
+    assert page.one("span", id="estimate").text == "19 s"
+    told = page.one("div", id="bill").one("dl").text
+    assert re.fullmatch(r"Runs on scripted:model × 3 Calls about 3 Tokens 2\.\dk in, 960 out", told)
+    assert {each.attributes["value"]: each.text for each in page.all("data")} == {
+        "duel.depth.quick": "about 19 s",
+        "duel.depth.normal": "about 1 min",
+        "duel.depth.careful": "about 2 min",
+    }
     assert await house.app.list() == ()
+
+
+async def test_the_estimate_follows_what_is_chosen_without_the_page(house: House) -> None:
+    async def estimate(**said: str) -> Element:
+        answer = await house.reader.client.post("/new/estimate", data=said)
+        assert answer.status_code == 200
+        return parsed(answer.text)
+
+    one = await estimate(format="duel", topic="", **{"duel.max_rounds": "1"})
+    two = await estimate(format="duel", topic="", **{"duel.max_rounds": "2"})
+    assert (one.one("span", id="estimate").text, two.one("span", id="estimate").text) == ("19 s", "34 s")
+    wrong = await estimate(format="duel", **{"duel.max_rounds": "many"})
+    assert wrong.one("p", class_="sum-line").text == (
+        "– The estimate comes when all that is marked or needed is filled in."
+    )
 
 
 class WritingSettings(Settings):
@@ -302,8 +403,9 @@ WRITING: AnyFormat = replace(DUEL, name="writing", summary="Two writers.", setti
 
 def test_a_format_of_somebody_else_gets_a_form_for_whatever_it_lets_one_choose() -> None:
     made = form(WRITING, {}, {})
-    own = [(each.name, each.label, each.widget, each.hint) for each in (*made.group("first"), *made.group("more"))]
-    assert own == [
+    shown = (*made.group("sources"), *made.group("first"), *made.group("more"))
+    assert [(each.name, each.label, each.widget, each.hint) for each in shown] == [
+        ("sources", "Sources", "rows", "Documents to argue from"),
         ("writing.title", "Title", "line", ""),
         ("writing.tone", "Tone", "choice", "How it sounds"),
         ("writing.words", "Words", "list", ""),
@@ -336,7 +438,7 @@ def test_what_cannot_be_read_is_told_by_field() -> None:
     assert raised.value.faults == {
         "ratios": "'x' is not of the form name = value; write one pair on each line",
         "deep": "this is no JSON: unexpected end of data, line 1",
-        "title": "Field required",
+        "title": "This is needed.",
     }
 
 
@@ -346,28 +448,27 @@ def test_what_cannot_be_read_is_told_by_field() -> None:
 async def test_a_finished_duel_is_its_outcome_and_every_turn(house: House) -> None:
     debate_id = await house.played("duel", "Cats are better", max_rounds=2)
     page = await house.reader.open(f"/debates/{debate_id}")
-    assert page.one("p", class_="headline").text == "Debater A (pro) wins, 7 : 4"
-    table = page.one("div", class_="verdict").one("table")
-    assert [[cell.text for cell in row.inside if isinstance(cell, Element)] for row in table.all("tr")] == [
-        ["", "stance", "score"],
-        ["Debater A", "pro", "7"],
-        ["Debater B", "con", "4"],
+    verdict = page.one("section", id="verdict")
+    assert verdict.one("h2", class_="headline").text == "The case for it wins"
+    assert verdict.one("div", class_="score").text == "7 For, Debater A : 4 Against, Debater B"
+    assert "Ended because all rounds were played." in verdict.text
+    transcript = page.one("section", id="transcript")
+    assert texts(transcript.all("h3", class_="round-line")) == ["Round 1", "Round 2", "Closing"]
+    turns = transcript.all("details", class_="turn")
+    assert texts([turn.one("h3") for turn in turns]) == [
+        *["Debater A argument", "Debater B argument"] * 2,
+        "Judge verdict",
     ]
-    sections = [(each.one("h2").text, texts(each.all("h3"))) for each in page.all("section", class_="round")]
-    assert sections == [
-        ("Round 1", ["Debater A argument", "Debater B argument"]),
-        ("Round 2", ["Debater A argument", "Debater B argument"]),
-        ("Closing", ["Judge verdict"]),
+    assert [turn.attributes["data-seat"] for turn in turns] == [*["debater_a", "debater_b"] * 2, "judge"]
+    caveats = page.one("section", id="caveats")
+    assert texts(caveats.all("li")) == ["one model, scripted:model, spoke in every seat"]
+    assert [each.attributes["href"] for each in page.one("menu").all("a")] == [
+        f"/debates/{debate_id}/print",
+        *(f"/api/debates/{debate_id}/export?as={style}" for style in ("md", "html", "json", "argdown")),
     ]
-    assert texts(page.one("div", class_="caveats").all("li")) == ["one model, scripted:model, spoke in every seat"]
-    assert [each.attributes["href"] for each in page.one("p", class_="exports").all("a")] == [
-        f"/api/debates/{debate_id}/export?as={style}" for style in ("md", "html", "json", "argdown")
-    ]
-    assert [each.attributes["data-seat"] for each in page.all("li", class_="seat")] == [
-        "debater_a",
-        "debater_b",
-        "judge",
-    ]
+    contents = [each.attributes["href"][1:] for each in page.one("nav", class_="index").all("a")]
+    assert contents == ["verdict", "caveats", "transcript", "took"]
+    assert set(contents) <= {each.attributes["id"] for each in page if "id" in each.attributes}
     assert len(page.all("figure")) == len(page.all("svg", role="img")) > 0
 
 
@@ -384,7 +485,7 @@ async def test_an_outcome_is_rated_and_the_rating_shown(house: House) -> None:
     debate_id = await house.played("duel", "Cats are better", max_rounds=1)
     await house.reader.open(f"/debates/{debate_id}")
     page = await house.reader.submit(f"/debates/{debate_id}/rating", stars="4", comment="Fair.")
-    rating = page.one("section", id="rating")
+    rating = page.one("div", id="rating")
     assert rating.one("p").text == "You gave it 4 of 5 stars."
     assert dict(fields_of(rating)) == {"stars": "4", "comment": "Fair."}
     page = await house.reader.submit(f"/debates/{debate_id}/rating", stars="9")
@@ -412,21 +513,21 @@ async def test_a_panel_is_steered_approved_and_made_a_workflow_by_forms_alone(ho
     await house.reader.submit(f"{url}/reply", "approve")
     await house.until(debate_id, Status.FINISHED)
     page = await house.reader.open(url)
-    assert page.one("p", class_="headline").text == "Use Redis. (Low confidence, approved)"
+    verdict = page.one("section", id="verdict")
+    assert (verdict.one("p", class_="label").text, verdict.one("h2").text) == ("Approved", "Use Redis")
+    assert verdict.one("p", class_="level-head").text == "Low confidence"
     ((name, text),) = decisions().items()
     assert page.one("p", id="document-place").text == f"Written to docs/decisions/{name} on the server."
     assert text.startswith(f"---\ndebate: {debate_id}\n")
-    article = page.one("article", class_="document")
-    assert "Dissent" in texts(article.all("h2"))
-    contents = [each.attributes["href"] for each in page.one("ul", class_="contents").all("a")]
+    assert "Dissent" in texts(page.all("h2"))
     anchors = {f"#{each.attributes['id']}" for each in page if "id" in each.attributes}
-    links = {each.attributes["href"] for each in article.all("a", class_="turn-link")}
-    assert set(contents) <= anchors
+    links = {each.attributes["href"] for each in page.one("section", id="reached").all("a", class_="cite")}
     assert links
     assert links <= anchors
-    assert page.one("div", id="turn-7").text == "Mind the cost."
+    assert page.one("div", id="text-7").text == "Mind the cost."
     page = await house.reader.submit(f"{url}/workflow")
-    assert page.one("section", id="workflow").one("b").text == "Act on the decision: Redis or Postgres?"
+    handed = page.one("details", id="workflow").one("summary")
+    assert handed.text.removeprefix("WFL-")[9:].startswith("Act on the decision: Redis or Postgres?")
     page = await house.reader.open("/")
     assert [each.text[:4] for each in page.all("a") if each.attributes["href"] == f"{url}#workflow"] == ["WFL-"]
 
@@ -474,9 +575,9 @@ async def test_a_debate_is_started_stopped_resumed_and_concluded(house: House) -
     url = f"/debates/{debate_id}"
     await house.app.stop(debate_id)
     page = await house.reader.open(url)
-    assert page.one("span", class_="status").text == "stopped"
-    assert page.one("div", class_="checkpoint").one("p", class_="soft").text == (
-        "It stopped because a person stopped it. Nothing is lost."
+    assert page.one("header", id="masthead").one("span", class_="state").text == "stopped"
+    assert page.one("section", id="controls").one("p", class_="soft").text == (
+        "It stopped because a person stopped it. Nothing is lost; your answer lets it go on."
     )
     await house.reader.submit(f"{url}/reply", "continue")
     await house.until(debate_id, Status.WAITING)
@@ -501,7 +602,7 @@ async def test_a_failed_debate_says_why_and_is_tried_again() -> None:
     page = await house.reader.open(f"/debates/{debate_id}")
     assert page.one("div", role="alert").text.startswith("It failed.")
     assert "the model said no" in page.one("div", role="alert").text
-    assert page.one("details", class_="failures").one("summary").text == "1 attempt failed on the way"
+    assert page.one("details", id="failures").one("summary").text == "1 attempt failed on the way"
     await house.reader.submit(f"/debates/{debate_id}/resume")
     await house.until(debate_id, Status.FINISHED)
 
@@ -525,15 +626,14 @@ async def test_a_debate_that_runs_elsewhere_has_nothing_to_resume(house: House) 
 async def test_a_debate_that_is_not_there_is_a_page_that_says_so(house: House) -> None:
     page = await house.reader.open("/debates/DEB-22222222")
     assert house.reader.response.status_code == 404
-    assert (page.one("h1").text, page.one("p", role="alert").text) == (
-        "Not Found",
-        "no debate 'DEB-22222222'; moot debate --list shows the latest",
+    assert (page.one("h1").text, page.one("div", role="alert").one("p", dir="auto").text) == (
+        "This is not here",
+        "No debate 'DEB-22222222'; it was deleted, or there never was one.",
     )
 
 
-async def test_the_parts_from_a_position_on_hold_the_turns_from_there() -> None:
-    house = House(Panelists())
-    debate_id = await house.played("panel", "Redis or Postgres?", checkpoints=False, max_rounds=1)
+async def test_the_parts_from_a_position_on_hold_the_turns_from_there(house: House) -> None:
+    debate_id = await house.played("panel", "Redis or Postgres?", max_rounds=2)
     page = await house.reader.open(f"/debates/{debate_id}/parts?from=2")
     positions = [each.attributes["data-position"] for each in page if "data-position" in each.attributes]
     assert positions == [str(number) for number in range(2, len((await house.app.load(debate_id)).turns))]
@@ -645,10 +745,125 @@ async def test_a_debate_is_forked_from_its_page(house: House) -> None:
     assert [turn.model for turn in (await house.app.load(fork)).turns][1:] == ["scripted:model", "scripted:other"]
     listed = (await house.reader.open("/")).all("li", class_="debate")
     assert [f"forked from {origin}" in each.one("p", class_="facts").text for each in listed] == [True, False]
-    await house.reader.open(f"/debates/{origin}")
-    assert "open" not in house.reader.page.one("details", class_="fork").attributes
+    page = await house.reader.open(f"/debates/{origin}?fork=1")
+    assert page.one("input", id="fork-position").attributes["value"] == "1"
     page = await house.reader.submit(f"/debates/{origin}/fork", position="7", model="scripted:third")
     assert page.one("p", role="alert").text == f"{origin} has 3 turns; fork it at a position from 0 to 3"
     form = page.one("form", action=f"/debates/{origin}/fork")
-    assert "open" in page.one("details", class_="fork").attributes
     assert [pair for pair in fields_of(form) if pair[0] != "once"] == [("position", "7"), ("model", "scripted:third")]
+
+
+async def test_the_form_begins_with_the_depth_that_is_configured() -> None:
+    app = scripted_app(ScriptedModel(company()))
+    app.settings.depth = "careful"
+    reader = Reader(build_app(app, Hub(app.follow)))
+    page = await reader.open("/new?format=duel")
+    assert {value for name, value in fields_of(page) if name.endswith("depth")} == {"careful"}
+    await reader.client.aclose()
+
+
+# What every page loads
+
+
+async def test_what_pages_load_is_kept_under_the_hash_of_its_content_and_nothing_else_is(house: House) -> None:
+    page = await house.reader.open("/")
+    icon, *styles = [each.attributes["href"] for each in page.all("link")]
+    scripts = [each.attributes["src"] for each in page.all("script")]
+    assert {url.rsplit("/", 1)[0] for url in (icon, *styles, *scripts)} == {icon.rsplit("/", 1)[0]}
+    for url in (icon, *styles, *scripts):
+        kept = await house.reader.client.get(url)
+        assert (kept.status_code, kept.headers["cache-control"]) == (200, FOREVER), url
+    older = await house.reader.client.get("/static/0123456789ab/base.css")
+    assert (older.status_code, older.headers["cache-control"]) == (200, "no-cache")
+
+
+async def test_a_page_says_what_it_is_to_whoever_shares_it(house: House) -> None:
+    debate_id = await house.played("duel", "Cats are better", max_rounds=1)
+    page = await house.reader.open(f"/debates/{debate_id}")
+    told = {
+        each.attributes["property"]: each.attributes["content"]
+        for each in page.all("meta")
+        if "property" in each.attributes
+    }
+    assert told["og:title"] == "Cats are better"
+    assert (
+        told["og:description"] == page.one("meta", name="description").attributes["content"] == "The case for it wins."
+    )
+
+
+async def test_every_page_counts_the_debates_that_wait(house: House) -> None:
+    page = await house.reader.open("/new")
+    assert page.all("span", class_="count") == []
+    await house.played("panel", "Redis or Postgres?", max_rounds=2)
+    for path in ("/new", "/", "/debates/none"):
+        page = await house.reader.open(path)
+        assert page.one("span", class_="count").text == "1"
+
+
+# The first minute
+
+
+async def test_an_example_is_an_ordinary_debate_that_says_it_is_a_recording(house: House) -> None:
+    await house.reader.open("/")
+    page = await house.reader.submit("/examples/caching")
+    assert page.one("h1").text == "Should we use Redis or PostgreSQL for caching?"
+    assert page.one("p", class_="recorded").text.startswith("A recording of a large model , played as if")
+    debate_id = house.reader.path.removeprefix("/debates/")
+    await house.app.stop(debate_id)
+    record = (await house.app.load(debate_id)).record
+    assert {seat.model for seat in record.seats.values()} == {"recorded:a large model"}
+    await house.reader.open("/examples/caching")
+    assert house.reader.response.status_code == 405
+
+
+async def test_models_are_told_with_what_each_seat_uses_and_tested_by_a_button(house: House) -> None:
+    page = await house.reader.open("/models")
+    rows = [texts(row.all("th") + row.all("td")) for row in page.one("tbody").all("tr")]
+    assert rows == [["every seat", "scripted:model", "MOOT_MODEL or moot.yaml.", "unknown"]]
+    ready, *_, no_key, not_running = page.all("li", class_="provider")
+    assert ready.one("h3").text == "scripted ready"
+    assert no_key.one("h3").text.startswith("deepseek, openai, anthropic")
+    assert "export OPENAI_API_KEY=…" in texts(no_key.all("code"))
+    assert not_running.one("h3").text == "ollama, vllm, llamacpp, lmstudio not running"
+    page = await house.reader.submit("/models/test")
+    (tested,) = [
+        each for each in page.all("li", class_="provider") if texts(each.all("p", class_="result")) not in ([], [""])
+    ]
+    assert tested.one("h3").text == "built in ready"
+    assert tested.one("p", class_="result").text == "It is there; it is loaded when a debate needs it."
+    await house.reader.open("/models")
+    await house.reader.submit("/models/test", model="http://evil/v1#m")
+    assert house.reader.response.status_code == 422
+
+
+# Errors
+
+
+async def test_a_browser_is_told_of_every_error_on_a_page_and_a_program_in_json(house: House) -> None:
+    for_people = {"accept": "text/html,*/*;q=0.8"}
+    debate_id = await house.played("duel", "Cats are better", max_rounds=1)
+    asked = [
+        ("GET", "/nowhere", "", 404, "This is not here"),
+        ("GET", "/debates/DEB-none", "", 404, "This is not here"),
+        ("PUT", "/new", "", 405, "That cannot be done here"),
+        ("POST", f"/debates/{debate_id}/reply", "text=" + "a" * 300_000, 413, "That is too large"),
+    ]
+    for method, path, body, status, title in asked:
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        answer = await house.reader.client.request(method, path, content=body, headers={**for_people, **form})
+        assert (answer.status_code, parsed(answer.text).one("h1").text) == (status, title)
+        assert answer.headers["content-security-policy"] == POLICY
+    for path in ("/nowhere", "/api/nowhere"):
+        answer = await house.reader.client.get(path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+async def test_pages_are_compressed_and_event_streams_are_not(house: House) -> None:
+    debate_id = await house.played("duel", "Cats are better", max_rounds=1)
+    page = await house.reader.client.get("/")
+    assert page.headers["content-encoding"] == "gzip"
+    stream = await house.reader.client.get(f"/api/debates/{debate_id}/events")
+    assert (stream.headers["content-type"].partition(";")[0], "content-encoding" in stream.headers) == (
+        "text/event-stream",
+        False,
+    )

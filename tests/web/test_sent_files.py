@@ -48,7 +48,7 @@ async def test_a_file_in_base64_is_a_source_of_the_debate(live: Live) -> None:
     [
         ("panel", {"name": "a", "base64": "no!"}, "a is no base64"),
         ("panel", {"base64": ""}, "a source is a name and a text, or a name and a file in base64"),
-        ("duel", {"name": "a", "text": "b"}, "the duel takes no sources yet; formats that do: panel"),
+        ("duel", {"name": "a", "base64": "no!"}, "a is no base64"),
     ],
 )
 async def test_what_is_no_source_is_refused(live: Live, format: str, source: dict[str, str], fault: str) -> None:
@@ -58,10 +58,10 @@ async def test_what_is_no_source_is_refused(live: Live, format: str, source: dic
 
 async def test_a_form_without_javascript_sends_files(live: Live) -> None:
     form = aiohttp.FormData({"topic": "Cats?", "format": "panel", "do": "start"})
-    form.add_field("panel.sources.0.name", "typed")
-    form.add_field("panel.sources.0.text", "Words.")
-    form.add_field("panel.sources.files", REPORT, filename="report.pdf")
-    form.add_field("panel.sources.files", b"", filename="")  # what a browser sends of an empty field
+    form.add_field("sources.0.name", "typed")
+    form.add_field("sources.0.text", "Words.")
+    form.add_field("sources.files", REPORT, filename="report.pdf")
+    form.add_field("sources.files", b"", filename="")  # what a browser sends of an empty field
     answer = await live.ask("POST", "/new", data=form, allow_redirects=False)
     assert answer.status == 303
     record = (await live.app.load(answer.headers["Location"].rpartition("/")[2])).record
@@ -70,7 +70,9 @@ async def test_a_form_without_javascript_sends_files(live: Live) -> None:
 
 async def test_a_form_with_a_file_that_cannot_be_read_is_shown_again_with_the_reason(live: Live) -> None:
     form = aiohttp.FormData({"topic": "Cats?", "format": "panel", "do": "start"})
-    form.add_field("panel.sources.files", b"\x89PNG\0", filename="a.png")
+    form.add_field("sources.files", REPORT, filename="report.pdf")
+    form.add_field("sources.files", b"\x89PNG\0", filename="a.png")
     answer = await live.ask("POST", "/new", data=form)
     assert answer.status == 422
     assert f"a.png {NO_TEXT}" in answer.body
+    assert "The first page." in answer.body  # what could be read is kept

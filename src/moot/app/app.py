@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +13,14 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from moot import formats as known_formats
-from moot.app.changes import change_turn
+from moot.app.changes import change
 from moot.app.drafts import Drafts, check_text
 from moot.app.estimates import Expected, expected
+from moot.app.players import Players
 from moot.app.replies import say
-from moot.core.debate import Action, HumanReply, Rating, Record, Status, Turn, Workflow
+from moot.core.debate import Action, HumanReply, Origin, Rating, Record, Status, Turn, Workflow
 from moot.core.emitter import Sink
-from moot.core.engine import Player, RunResult, TurnStore, Until
+from moot.core.engine import RunResult, Until
 from moot.core.events import Event
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts
@@ -30,9 +31,7 @@ from moot.export.bundle import Chosen, Manifest
 from moot.export.documents import export
 from moot.export.stats import Stats, Totals
 from moot.llm.models import Models
-from moot.players.human import HumanPlayer
-from moot.players.library import LibraryPlayer
-from moot.players.model import ModelPlayer
+from moot.players.researcher import Toolbox
 from moot.reading.debate import Reading
 from moot.reading.unreadable import format_of
 from moot.records.documents import Documents, Place
@@ -44,7 +43,8 @@ from moot.runs.live import Listeners
 from moot.runs.queue import Backlog, Load, Queue
 from moot.runs.runner import Runner
 from moot.settings import AppSettings, cache_folder, config_folder, data_folder
-from moot.store.store import Cursor, Store, Summary
+from moot.store.listing import Listing
+from moot.store.store import Cursor, Store
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
 
@@ -73,6 +73,7 @@ class App:
     ) -> None:
         self.settings = settings
         self.store = store
+        self.listing = Listing(store.database)
         self.models = models
         self.formats = formats
         self.prompts = prompts
@@ -84,11 +85,13 @@ class App:
             settings.retrieval.store,
             None if settings.retrieval.embedder == "wordllama" else self._ollama_embedder,
         )
+        toolbox = Toolbox(settings.research, environ, models.tape)
+        players = Players(prompts, models, self.library, toolbox, self.telemetry)
         self.documents = Documents(settings.decisions, data_folder() / "documents")
-        self.runner = Runner(settings, store, formats, self._players, self.telemetry, self.documents)
+        self.runner = Runner(settings, store, formats, players, self.telemetry, self.documents)
         self.queue: Queue | None = None
         """What runs debates in the background; without one a debate runs only while `run` does."""
-        self.drafts = Drafts(settings, models, formats)
+        self.drafts = Drafts(settings, models, formats, self.library, toolbox)
 
     @property
     def is_shared(self) -> bool:
@@ -117,16 +120,22 @@ class App:
         settings: Mapping[str, JsonValue] | None = None,
         *,
         background: str = "",
+        again: str = "",
         start: bool = False,
         key: str | None = None,
         watched: bool = False,
     ) -> Record:
         """Store a new debate with an empty transcript; its seats keep the models chosen now.
 
-        `background` stands below the topic for everybody to read. Repeated under the same `key` it is the debate that
-        was created first, as it is by now. With `start` it runs at once; what somebody watches goes first.
+        `background` stands below the topic for everybody to read; `again` is the debate that it repeats. Made twice
+        under the same `key` it is the first one, as it is by now. With `start` it runs at once; what somebody watches
+        goes first.
         """
         draft = await self.drafts.new(format, topic, settings or {}, background)
+        if key and draft.settings["precedents"] and (made := await self.store.find(key)):  # there may be others by now
+            draft = replace(draft, settings={**draft.settings, "sources": made.settings["sources"]})
+        if again:
+            draft = replace(draft, origin=Origin((await self.load(again)).record.id, 0))
         return await self._begin(draft, (), start, key, watched)
 
     async def fork(
@@ -218,18 +227,6 @@ class App:
         words = str(clean(words)).strip()
         return await self.store.list(limit=limit, status=status, format=format, words=words, after=after, about=about)
 
-    async def summaries(
-        self,
-        limit: int = 20,
-        status: Status | None = None,
-        format: str | None = None,
-        words: str = "",
-        after: Cursor | None = None,
-    ) -> tuple[Summary, ...]:
-        """The same debates with what a page of them shows: turns, usage, stars, workflow."""
-        words = str(clean(words)).strip()
-        return await self.store.summaries(limit=limit, status=status, format=format, words=words, after=after)
-
     async def delete(self, debate_id: str) -> None:
         """Hide a debate from everyone; `restore` undoes it."""
         await self.store.delete(debate_id)
@@ -252,29 +249,34 @@ class App:
     async def change(self, debate_id: str, settings: Mapping[str, JsonValue]) -> Record:
         """Give a debate that does not run other models, other checkpoints or higher limits; it is stopped then.
 
-        Kept as a turn, from which on they hold. Raises InvalidInput for what cannot be changed any more.
+        Kept as a turn, from which on they hold; one that runs takes other models over, at once where a call waits to be
+        made again. Raises InvalidInput for what cannot be changed any more.
         """
-        reading = await self.read(debate_id)
-        after = await self.drafts.with_changes(reading.record, settings)
-        turn = change_turn(reading, after)
-        if turn is None:
-            return reading.record
-        for seat in after.seats.values():
-            self.models.check(seat.model)
-        return await self.runner.interject(debate_id, turn, len(reading.turns))
+        return await change(self, debate_id, settings)
+
+    async def try_now(self, debate_id: str) -> Record:
+        """Have the calls of a debate that wait to be made again made now. Raises WrongStatus when it does not run."""
+        record = (await self.load(debate_id)).record
+        if record.status not in (Status.RUNNING, Status.QUEUED):
+            raise WrongStatus(f"{debate_id} is {record.status}, so no call of it waits; resume it")
+        await self.hurry(debate_id)
+        return record
+
+    async def hurry(self, debate_id: str, give_up: Collection[str] = ()) -> None:
+        if self.queue:
+            await self.queue.hurry(debate_id, give_up)
+        else:
+            self.runner.hurry(debate_id, give_up)
 
     def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
-        """What happened in a debate after an event's id, then what happens, wherever it runs.
-
-        Ends after the terminal event; a question is one unless it is to be waited through. Raises NotFound.
-        """
+        """See `Queue.follow`."""
         if self.queue:
             return self.queue.follow(debate_id, after, through_waits)
         return follow(self.store, self.formats, debate_id, Listeners().listening(debate_id), after, through_waits)
 
-    async def stop(self, debate_id: str) -> Record:
+    async def stop(self, debate_id: str, reason: str = "stopped") -> Record:
         """Let the step in progress end, then nothing more."""
-        record = await self.store.ask_to_stop(debate_id)
+        record = await self.store.ask_to_stop(debate_id, reason)
         if record.status in (Status.FINISHED, Status.FAILED):
             raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to stop")
         self._look(debate_id)
@@ -295,12 +297,14 @@ class App:
             return (await self.reply(debate_id, "end")).record
         return await self._go_on(await self.store.ask_to_conclude(debate_id))
 
-    async def reply(self, debate_id: str, action: Action, text: str = "", position: int | None = None) -> Replied:
+    async def reply(
+        self, debate_id: str, action: Action, text: str = "", position: int | None = None, who: str = ""
+    ) -> Replied:
         """A person's words: the answer to what a debate asks, which then goes on, or guidance at any time.
 
         `end` concludes. With a `position` they answer the question asked there and are heard as nothing else.
         """
-        said = await say(self.store, self.formats, debate_id, HumanReply(action, text, position))
+        said = await say(self.store, self.formats, debate_id, HumanReply(action, text, position, who=who))
         record = (await self.load(debate_id)).record
         heard_later = said is not None and said.position is None
         return Replied(record if heard_later else await self._go_on(record), said)
@@ -363,8 +367,7 @@ class App:
     async def write_document(self, debate_id: str, place: Place | None = None) -> Path | None:
         """Where the document of an outcome is, written unless it is there; None when it goes nowhere."""
         reading = await self.read(debate_id)
-        place = place or self.documents.place_of(reading)
-        return await asyncio.to_thread(place.write, reading) if place else None
+        return await asyncio.to_thread(place.write if place else self.documents.write, reading)
 
     async def make_workflow(self, debate_id: str) -> Workflow:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""
@@ -389,12 +392,3 @@ class App:
 
         model = self.settings.retrieval.embedder.partition(":")[2]
         return OllamaEmbedder(self.models.ollama(), model or OLLAMA_MODEL)
-
-    def _players(self, format: AnyFormat, store: TurnStore) -> Callable[[str], Player]:
-        players: dict[str, Player] = {
-            "model": ModelPlayer(format, self.prompts, self.models.connect),
-            "human": HumanPlayer(store.said),
-            "library": LibraryPlayer(self.library),
-        }
-        observed = {name: self.telemetry.player(player) for name, player in players.items()}
-        return lambda seat: observed[format.seat(seat).player]

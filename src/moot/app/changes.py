@@ -1,18 +1,38 @@
-"""What a person may still change in a debate that has begun, as the turn that says so. Pure."""
+"""What a person may still change in a debate that has begun, and the turn that says so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from moot.core.changes import SETTINGS, Change
-from moot.core.debate import Limits, Record, SeatSettings, Turn
+from moot.core.changes import SETTINGS, Change, Wish, heard_wishes
+from moot.core.debate import Limits, Record, SeatSettings, Status, Turn
 from moot.core.format import AnyFormat
 from moot.core.replay import replayed
 from moot.errors import InvalidInput, WrongStatus
 from moot.reading.debate import Reading
 from moot.reading.words import short_model
+
+if TYPE_CHECKING:
+    from moot.app.app import App
+
+
+async def change(app: App, debate_id: str, settings: Mapping[str, JsonValue]) -> Record:
+    """See `App.change`."""
+    reading = await app.read(debate_id)
+    after = await app.drafts.with_changes(reading.record, settings)
+    turn = change_turn(reading, after)
+    if turn is None:
+        return reading.record
+    for seat in after.seats.values():
+        app.models.check(seat.model)
+    if reading.record.status is not Status.RUNNING:
+        return await app.runner.interject(debate_id, turn, len(reading.turns))
+    await app.store.wish(debate_id, _wish(turn, reading, await app.store.wishes(debate_id)))
+    await app.hurry(debate_id, give_up=Change.of(turn).seats)
+    return reading.record
 
 
 def change_turn(reading: Reading, after: Record) -> Turn | None:
@@ -22,7 +42,7 @@ def change_turn(reading: Reading, after: Record) -> Turn | None:
     far was said under it, and WrongStatus when the debate is over.
     """
     before, stored, format = reading.record, reading.stored, reading.format
-    seats = {name: chosen for name, chosen in after.seats.items() if chosen != before.seats[name]}
+    seats = {name: chosen for name, chosen in after.seats.items() if chosen != before.seats.get(name, chosen)}
     settings = {name: value for name, value in after.settings.items() if value != before.settings.get(name)}
     others = {name: value for name, value in settings.items() if name not in _model_names(format)}
     if not seats and not others:
@@ -39,6 +59,17 @@ def change_turn(reading: Reading, after: Record) -> Turn | None:
     if others.keys() & Limits.model_fields.keys():
         _check_rounds(reading, turn)
     return turn
+
+
+def _wish(turn: Turn, reading: Reading, wishes: Sequence[Wish]) -> Wish:
+    """A change of models for the run of a debate to take over, one at a time. Raises WrongStatus for all else."""
+    id, change = reading.record.id, Change.of(turn)
+    if others := sorted(change.settings.keys() - _model_names(reading.format)):
+        raise WrongStatus(f"{id} runs, so only its models can be changed now, not {', '.join(others)}; stop it first")
+    heard = heard_wishes(reading.turns)
+    if any(wish.at not in heard for wish in wishes):
+        raise WrongStatus(f"{id} has another change to take over first; try again when its step is done")
+    return Wish(turn.content, turn.data or {})
 
 
 def _model_names(format: AnyFormat) -> set[str]:

@@ -14,48 +14,94 @@ from moot import formats as known_formats
 from moot.core.changes import Change, is_change
 from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Step, Turn, Usage
 from moot.core.format import NEW, AnyFormat
+from moot.core.prompts import has_short_prompts
 from moot.core.replay import next_steps, replayed_steps
+from moot.core.sources import are_whole
 from moot.core.stored import StoredDebate
-from moot.errors import InvalidInput, ScriptChanged, faults
-from moot.llm.local import BUILT_IN_MODEL
+from moot.errors import InvalidInput, ScriptChanged, faults, meant
 from moot.llm.models import ModelChoice, Models
 from moot.llm.providers import PREFERRED, USUAL
+from moot.llm.weights import BUILT_IN_MODEL, SMALL_MODELS, SMALL_TEMPERATURE
+from moot.players.researcher import Toolbox
+from moot.records.precedents import precedents
+from moot.retrieval.folders import MAX_FILES
+from moot.retrieval.library import Library
 from moot.retrieval.sources import read_sent
 from moot.settings import AppSettings
-from moot.text.plain import clean
+from moot.text.plain import clean, one_line, shortened
 
 ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 MAX_TOPIC = 4000
 MAX_BACKGROUND = 20_000
 MAX_WORDS = 2000
+MAX_NAME = 80
+MAX_PRECEDENTS = 3
+SMALL = 2000
+"""Characters of sources that every model can read."""
+CHOSEN = "chosen for this debate"
 BY_SEAT = ("models", "temperatures", "max_tokens")
 """The settings that have a value for each seat."""
 
 
 class Drafts:
-    def __init__(self, settings: AppSettings, models: Models, formats: Mapping[str, AnyFormat]) -> None:
+    def __init__(
+        self,
+        settings: AppSettings,
+        models: Models,
+        formats: Mapping[str, AnyFormat],
+        library: Library,
+        toolbox: Toolbox,
+    ) -> None:
         self._settings = settings
+        self._library = library
+        self._toolbox = toolbox
         self._models = models
         self._formats = formats
         self._default_model: ModelChoice | None = None
 
     async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue], background: str = "") -> Record:
         chosen = known_formats.find(self._formats, format)
-        checked = self._check_settings(chosen, await self._with_sources(chosen, settings))
-        seats = {seat.name: await self._seat_settings(checked, seat) for seat in chosen.seats if seat.player == "model"}
+        self.check_names()
+        checked = _extended(self._check_settings(chosen, await _with_sources(settings)))
+        if checked.precedents:
+            checked = await self._with_precedents(checked, topic)
+        models = [seat for seat in chosen.seats if seat.player == "model"]
+        every = {seat.name: await self._seat_settings(checked, seat) for seat in models}
+        checked = await self._fitting(_at_depth(checked, every), every)
+        seats = {seat.name: every[seat.name] for seat in models if checked.seated(seat)}
         record = Record(
             id=new_id("DEB"),
             format=chosen.name,
             format_version=chosen.version,
             topic="\n\n".join(filter(None, (check_topic(topic), _check_background(background)))),
             # With the defaults of today: a later version with others must not change this debate.
-            settings=_at_depth(checked, seats).model_dump(mode="json"),
+            settings=checked.model_dump(mode="json"),
             seats=seats,
             created_at=time.time(),
         )
         if checked.max_cost is not None:
             self._check_prices(record)
+        if checked.research and not self._toolbox.servers and are_whole(checked):
+            raise InvalidInput(
+                "nothing is configured to look things up with: name servers under `research` in moot.yaml, or give "
+                "sources that are too long to be read whole (docs/research.md)"
+            )
         return record
+
+    def check_names(self) -> None:
+        """Raises InvalidInput for a format or a seat of the settings that nothing has: it would be ignored."""
+        for name in self._settings.formats:
+            if name not in self._formats:
+                near = meant(name, self._formats) or f"; known: {', '.join(self._formats)}"
+                raise InvalidInput(f"settings: formats.{name}: there is no such format{near}")
+        for name in self._settings.models:
+            seats = {seat.name for format in self._formats.values() for seat in format.seats}
+            if name not in seats:
+                raise InvalidInput(f"settings: models.{name}: no format has such a seat{meant(name, seats)}")
+
+    def defaults(self, format: AnyFormat) -> Settings:
+        """What a debate has that chooses nothing. Raises InvalidInput where the configuration cannot be used for it."""
+        return self._check_settings(format, {})
 
     async def fork(self, origin: StoredDebate, position: int | None, changes: Mapping[str, JsonValue]) -> Record:
         """A debate that begins with the first turns of another; raises InvalidInput where they would not fit.
@@ -63,7 +109,7 @@ class Drafts:
         Without a position it is the last one at which there is something left to play.
         """
         before, format = origin.record, known_formats.of_record(self._formats, origin.record)
-        changed = await self.with_changes(before, changes)
+        changed = await self.with_changes(before, _keeping_time(changes))
         record = Record(
             id=new_id("DEB"),
             format=before.format,
@@ -85,7 +131,7 @@ class Drafts:
     ) -> Record:
         """What was made of a fork, as it would be if it were asked for with these; its origin may have gone on."""
         there = made.copied if position is None else position
-        settings = self.changed(before, changes).model_dump(mode="json")
+        settings = self.changed(before, _keeping_time(changes)).model_dump(mode="json")
         return replace(made, settings=settings, origin=Origin(origin, there))
 
     def changed(self, before: Record, changes: Mapping[str, JsonValue]) -> Settings:
@@ -113,7 +159,7 @@ class Drafts:
             if seat.name in before.seats
             else await self._seat_settings(checked, seat)
             for seat in format.seats
-            if seat.player == "model"
+            if seat.player == "model" and checked.seated(seat)
         }
         record = replace(before, settings=checked.model_dump(mode="json"), seats=seats)
         if checked.max_cost is not None:
@@ -123,44 +169,78 @@ class Drafts:
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> ModelChoice:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
         if settings and (name := settings.model_for(seat)):
-            return ModelChoice(name, "chosen for this debate")
-        if name := self._settings.models.get(seat.name) or self._settings.model:
+            return ModelChoice(name, CHOSEN)
+        own = self._settings.models.get(seat.name)
+        if seat.like and not own:
+            return await self.choose_model(seat.like, settings)
+        if name := own or self._settings.model:
             return ModelChoice(name, "MOOT_MODEL or moot.yaml")
         if choice := self._models.group_default(seat.group):
             return choice
         if seat.prefers and await self._models.has(preferred := PREFERRED[seat.prefers]):
             return ModelChoice(preferred, "this seat is meant for it, and it is there")
         if self._default_model is None:
-            self._default_model = await self._models.default()
+            found = await self._models.default()
+            if found.name == BUILT_IN_MODEL:  # whatever is started later is found without a restart
+                return found
+            self._default_model = found
         return self._default_model
 
-    async def _with_sources(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-        """The settings with the sources that were sent as files read."""
-        if "sources" not in settings:
-            return settings
-        check_takes_sources(format, self._formats)
-        return {**settings, "sources": await asyncio.to_thread(read_sent, settings["sources"])}
+    async def usual_format(self, chosen: Mapping[str, JsonValue]) -> str:
+        """The format of a debate that named none: another, with all that is `chosen`, for a model too small for it."""
+        usual = self._formats[known_formats.DEFAULT]
+        if (chosen.get("model") or (await self.choose_model(usual.seats[0])).name) not in SMALL_MODELS:
+            return usual.name
+        short = (format for format in self._formats.values() if has_short_prompts(format))
+        return next((each for each in short if chosen.keys() <= each.settings.model_fields.keys()), usual).name
+
+    async def _with_precedents(self, settings: Settings, topic: str) -> Settings:
+        """The settings with the approved decisions that fit the question best as further sources."""
+        folder = self._settings.decisions
+        known = {each.number: each for each in await asyncio.to_thread(precedents, folder)}
+        if not known:
+            raise InvalidInput(f"there are no approved decisions in {folder}: approve one, or leave precedents out")
+        texts = {number: each.about for number, each in known.items()}
+        found = await self._library.excerpts(texts, topic, MAX_PRECEDENTS)
+        chosen = [known[number].source for number in dict.fromkeys(excerpt.tag for excerpt in found)]
+        if len(settings.sources) + len(chosen) > MAX_FILES:
+            raise InvalidInput(
+                f"with {len(chosen)} precedents there are over {MAX_FILES} sources; give fewer of your own"
+            )
+        return settings.model_copy(update={"sources": [*settings.sources, *chosen]})
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
-        if "sources" in settings:
-            check_takes_sources(format, self._formats)
         known = ", ".join(sorted(format.settings.model_fields))
         try:
             checked: Settings = format.settings.model_validate(
-                clean({**self._configured(format), **settings}), context=NEW
+                clean({**self.configured(format), **settings}), context=NEW
             )
         except ValidationError as error:
-            raise InvalidInput(f"{format.name} settings: {faults(error)}; known: {known}") from None
+            raise InvalidInput(
+                f"{format.name} settings: {faults(error, format.settings.model_fields)}; known: {known}"
+            ) from None
         seats = [seat.name for seat in format.seats]
         for field in (checked.models, checked.temperatures, checked.max_tokens):
             for seat in field:
                 if seat not in seats:
-                    raise InvalidInput(f"{format.name} has no seat {seat!r}; its seats: {', '.join(seats)}")
+                    near = meant(seat, seats) or f"; its seats: {', '.join(seats)}"
+                    raise InvalidInput(f"{format.name} has no seat {seat!r}{near}")
         return self._with_providers(checked, format) if format.bare_models else checked
 
-    def _configured(self, format: AnyFormat) -> Mapping[str, JsonValue]:
-        depth = self._settings.depth if "depth" in format.settings.model_fields else None
-        return {**({"depth": depth} if depth else {}), **self._settings.formats.get(format.name, {})}
+    async def _fitting(self, settings: Settings, seats: Mapping[str, SeatSettings]) -> Settings:
+        """Sources are shown whole up to what the smallest window holds beside a debate: a character for each token."""
+        length = sum(len(source.text) for source in settings.sources)
+        if "whole_sources" in settings.model_fields_set or length <= SMALL:
+            return settings
+        windows = [await self._models.window(model) for model in {seat.model for seat in seats.values()}]
+        smallest = min((window for window in windows if window), default=settings.whole_sources)
+        return settings.model_copy(update={"whole_sources": min(settings.whole_sources, smallest)})
+
+    def configured(self, format: AnyFormat) -> Mapping[str, JsonValue]:
+        """The settings that a new debate has unless it chooses others."""
+        own: dict[str, JsonValue] = {"depth": self._settings.depth, "judges": [*self._settings.judges]}
+        usual = {name: value for name, value in own.items() if value and name in format.settings.model_fields}
+        return {**usual, **self._settings.formats.get(format.name, {})}
 
     def _with_providers(self, settings: Settings, format: AnyFormat) -> Settings:
         """The settings with the usual provider before the models of groups that are named without one."""
@@ -174,16 +254,31 @@ class Drafts:
                 raise InvalidInput(f"max_cost needs a price for {model}: add it under `prices` in moot.yaml")
 
     async def _seat_settings(self, settings: Settings, seat: Seat) -> SeatSettings:
+        model = (await self.choose_model(seat, settings)).name
+        usual = min(seat.temperature, SMALL_TEMPERATURE) if model in SMALL_MODELS else seat.temperature
         return SeatSettings(
-            (await self.choose_model(seat, settings)).name,
-            settings.temperatures.get(seat.name, seat.temperature),
+            model,
+            settings.temperatures.get(seat.name, usual),
             settings.max_tokens.get(seat.name, seat.max_tokens),
         )
 
 
+def _extended(settings: Settings) -> Settings:
+    """A time limit that nobody has set fits the models' pace."""
+    asked = {"max_runtime_seconds", "extend_runtime"} & settings.model_fields_set
+    return settings if asked else settings.model_copy(update={"extend_runtime": True})
+
+
+async def _with_sources(settings: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """The settings with the sources that were sent as files read."""
+    if "sources" not in settings:
+        return settings
+    return {**settings, "sources": await asyncio.to_thread(read_sent, settings["sources"])}
+
+
 def _at_depth(settings: Settings, seats: Mapping[str, SeatSettings]) -> Settings:
     """What the built-in tiny model says is judged once unless somebody asks for more: more would say nothing more."""
-    asked = {"depth", "judgings"} & settings.model_fields_set
+    asked = {"depth", "judgings", "ballots"} & settings.model_fields_set
     tiny = {seat.model for seat in seats.values()} == {BUILT_IN_MODEL}
     is_quick = tiny and not asked and "depth" in type(settings).model_fields
     return settings.model_copy(update={"depth": "quick"}) if is_quick else settings
@@ -195,13 +290,19 @@ def _changed(
     """The settings of a fork: those of its origin, seat by seat where there is one for each."""
     kept = dict(settings)
     if changes.get("model"):  # for every seat, so no earlier choice stands before it
-        kept |= {"models": {}} | {name: None for seat in format.seats if (name := f"model_{seat.group}") in kept}
+        by_group = {name for seat in format.seats if (name := f"model_{seat.group}") in kept}
+        kept |= {"models": {}} | dict.fromkeys(by_group) | ({"judges": []} if "judges" in kept else {})
     for name in BY_SEAT:
         old, new = kept.get(name), changes.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
             kept[name] = {**old, **new}
             changes = {key: value for key, value in changes.items() if key != name}
     return {**kept, **changes}
+
+
+def _keeping_time(changes: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """What a fork chooses anew: a time limit that is set is kept, however slow the models are."""
+    return {"extend_runtime": False, **changes} if "max_runtime_seconds" in changes else changes
 
 
 def _seated(seat: Seat, before: SeatSettings, settings: Settings, changes: Mapping[str, JsonValue]) -> SeatSettings:
@@ -217,7 +318,8 @@ def _chooses(seat: Seat, changes: Mapping[str, JsonValue]) -> bool:
     """Whether they choose a model for a seat."""
     by_seat = changes.get("models")
     for_all = any(changes.get(name) for name in ("model", f"model_{seat.group}"))
-    return for_all or (isinstance(by_seat, dict) and seat.name in by_seat)
+    own = for_all or (isinstance(by_seat, dict) and seat.name in by_seat)
+    return own or (seat.like is not None and _chooses(seat.like, changes))
 
 
 def _check_fork(record: Record, origin: StoredDebate, position: int, format: AnyFormat) -> None:
@@ -242,16 +344,6 @@ def _texts(step: Step) -> dict[str, object]:
     return {name: value for name, value in step.variables.items() if not isinstance(value, bool | int | float)}
 
 
-def check_takes_sources(format: AnyFormat, formats: Mapping[str, AnyFormat]) -> None:
-    if not _takes_sources(format):
-        others = ", ".join(sorted(name for name, each in formats.items() if _takes_sources(each)))
-        raise InvalidInput(f"the {format.name} takes no sources yet; formats that do: {others or 'none'}")
-
-
-def _takes_sources(format: AnyFormat) -> bool:
-    return "sources" in format.settings.model_fields
-
-
 def new_id(kind: str) -> str:
     return f"{kind}-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8))
 
@@ -261,6 +353,11 @@ def check_words(action: Action, text: str) -> str:
     if not text and action in ("guide", "answer"):
         raise InvalidInput(f"`{action}` needs a text: say what you want the debate to hear")
     return text
+
+
+def check_name(name: str) -> str:
+    """A person's name as it is stored: a line of a length that fits beside their words."""
+    return shortened(one_line(str(clean(name))).strip(), MAX_NAME)
 
 
 def check_text(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,17 +32,17 @@ class Expected:
     most: Usage
     typical: Usage
     duration: Duration
-
-    def __iter__(self) -> Iterator[Usage]:
-        return iter((self.most, self.typical))
+    models: tuple[str, ...]
+    """Those of its seats, one for each seat."""
 
 
 async def expected(store: Store, record: Record, format: AnyFormat, prompts: Prompts, price: Price) -> Expected:
     most, typical = await asyncio.to_thread(estimate, record, format, prompts, price)
-    models = {seat.model for seat in record.seats.values()}
-    pace = slowest(models, await _lately(store, models))
-    limit: float = format.open(record).settings.max_runtime_seconds
-    return Expected(most, typical, duration(most.output_tokens, typical.output_tokens, pace, limit))
+    models = tuple(seat.model for seat in record.seats.values())
+    pace = slowest({*models}, await _lately(store, {*models}))
+    settings = format.open(record).settings
+    limit = math.inf if settings.extend_runtime else settings.max_runtime_seconds
+    return Expected(most, typical, duration(most.output_tokens, typical.output_tokens, pace, limit), models)
 
 
 async def _lately(store: Store, models: set[str]) -> Sequence[Turn]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from moot import formats as known_formats
-from moot.app.drafts import check_words
+from moot.app.drafts import check_name, check_words
 from moot.core.debate import HumanReply, Status
 from moot.core.format import AnyFormat
 from moot.core.replay import next_steps
@@ -19,7 +19,7 @@ async def say(store: Store, formats: Mapping[str, AnyFormat], debate_id: str, sa
     record, turns, *_ = await store.load(debate_id)
     if said.position not in (None, len(turns)):
         raise WrongStatus(f"{debate_id} does not ask at position {said.position}, but is at {len(turns)}; read on")
-    said = HumanReply(said.action, check_words(said.action, said.text))
+    said = replace(said, text=check_words(said.action, said.text), position=None, who=check_name(said.who))
     if record.status is Status.FINISHED:
         raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
     steps = next_steps(record, turns, known_formats.of_record(formats, record))

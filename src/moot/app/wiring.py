@@ -19,6 +19,7 @@ from moot.errors import InvalidInput, StoreError
 from moot.llm.client import Client
 from moot.llm.models import Models
 from moot.llm.recording import Recorder, Recording
+from moot.llm.weights import SMALL_MODELS
 from moot.settings import AppSettings
 from moot.store.retrying import until_back
 from moot.store.store import Store
@@ -57,7 +58,9 @@ async def build(
     models = Models(environ, settings.providers, clients, settings.prices, tape, telemetry)
     hooks = hooks_by_status(settings.webhooks)
     store = await until_back(lambda: open_store(settings.database_url, hooks), patience)
-    app = App(settings, store, models, known_formats.load(), Prompts(settings.prompts), environ, telemetry)
+    app = App(
+        settings, store, models, known_formats.load(), Prompts(settings.prompts, SMALL_MODELS), environ, telemetry
+    )
     try:
         async with _delivering(app):
             yield app

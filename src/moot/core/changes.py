@@ -14,6 +14,7 @@ from moot.errors import ScriptChanged
 
 SETTINGS = ("human", "settings")
 """A turn that answers no step: from there on the debate has other settings, and seats other models."""
+ASKED_AT = "asked_at"
 
 
 class Change(NamedTuple):
@@ -35,6 +36,24 @@ class Change(NamedTuple):
             {name: value for name, value in self.settings.items() if name not in settings},
             {name: chosen for name, chosen in self.seats.items() if name not in seats},
         )
+
+
+class Wish(NamedTuple):
+    """A change that was asked for while the debate ran: the turn that its run is to make of it."""
+
+    content: str
+    data: JsonObject
+    at: float = 0.0
+
+    @property
+    def turn_data(self) -> JsonObject:
+        return {**self.data, ASKED_AT: self.at}
+
+
+def heard_wishes(turns: Iterable[Turn]) -> set[float]:
+    """When those were wanted that have become turns, here or in the debate that a fork began as."""
+    found = ((turn.data or {}).get(ASKED_AT) for turn in turns if is_change(turn))
+    return {at for at in found if isinstance(at, float)}
 
 
 def is_change(turn: Turn) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from moot.core.debate import Turn
+from moot.core.debate import Outcome, Turn
+from moot.text.language import Language
 
 HIGHEST = 10.0
 
@@ -15,6 +16,8 @@ class Series(NamedTuple):
     name: str
     values: Mapping[int, float]
     """Round → value; a round may have none."""
+    seat: str = ""
+    """Whose it is, if a seat's: it is drawn in that seat's colour and shape."""
 
 
 class Threshold(NamedTuple):
@@ -28,6 +31,13 @@ class Score(NamedTuple):
     name: str
     before: float | None
     after: float
+    noise: float | None = None
+    """By how much one scoring before differs from another; None where it was scored once."""
+    note: str = ""
+
+    @property
+    def within_noise(self) -> bool:
+        return self.before is not None and self.noise is not None and 0 < abs(self.after - self.before) < self.noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +49,14 @@ class LineChart:
     high: float = HIGHEST
     percent: bool = False
     threshold: Threshold | None = None
+    finding: str = ""
+    """What it shows, in a few words, where code can tell."""
 
     def shown(self) -> list[Series]:
         """Its series without what is no number on the scale, and without those of which nothing is left."""
         on_scale = (
-            Series(name, {round: value for round, value in values.items() if 0 <= value <= self.high})
-            for name, values in self.series
+            each._replace(values={round: value for round, value in each.values.items() if 0 <= value <= self.high})
+            for each in self.series
         )
         return [series for series in on_scale if series.values]
 
@@ -59,9 +71,72 @@ class ScoreChart:
     title: str
     scores: Sequence[Score]
     overall: Score
+    finding: str = ""
 
 
-ChartData: TypeAlias = LineChart | ScoreChart
+@dataclass(frozen=True, slots=True)
+class CountChart:
+    """How many of all, by name."""
+
+    title: str
+    unit: str
+    counts: Mapping[str, int]
+    finding: str = ""
+
+
+class JudgedMargin(NamedTuple):
+    """One judging that counts: the scores of both sides, and whether the second was shown first."""
+
+    scores: tuple[float, float]
+    mirrored: bool
+
+    @property
+    def margin(self) -> float:
+        return round(self.scores[0] - self.scores[1], 6)
+
+
+class MarginRow(NamedTuple):
+    """What was judged, its judgings, and their mean margin with its interval."""
+
+    name: str
+    dots: Sequence[JudgedMargin]
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class MarginChart:
+    """How far two sides were apart in each judging; below `clear` nothing is decided."""
+
+    title: str
+    sides: tuple[str, str]
+    rows: Sequence[MarginRow]
+    clear: float
+    seats: tuple[str, str] = ("", "")
+    finding: str = ""
+
+
+class Stand(NamedTuple):
+    """Where a seat stood, round by round: the number of a lane; a round may be missing."""
+
+    seat: str
+    name: str
+    lanes: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StandChart:
+    """Who stood where, round by round; `won` is the lane that the outcome took."""
+
+    title: str
+    lanes: Sequence[str]
+    stands: Sequence[Stand]
+    won: int | None = None
+    finding: str = ""
+
+
+ChartData: TypeAlias = LineChart | ScoreChart | CountChart | MarginChart | StandChart
 
 
 def plain(value: float) -> str:
@@ -84,7 +159,7 @@ def moved(before: float, after: float) -> str:
     return signed(round(after, 1) - round(before, 1))
 
 
-def scores_by_round(turns: Sequence[Turn], kind: str, fields: Mapping[str, str]) -> Iterator[LineChart]:
+def scores_by_round(turns: Sequence[Turn], kind: str, fields: Mapping[str, str], say: Language) -> Iterator[LineChart]:
     """Scores of turns of a kind, each field under its name.
 
     None for a single round, which has no course, nor for rounds that were played side by side.
@@ -93,7 +168,7 @@ def scores_by_round(turns: Sequence[Turn], kind: str, fields: Mapping[str, str])
     given = [turn for turn in turns if turn.kind == kind and "fallback" not in turn.marks]
     series = [Series(name, dict(_numbers(given, field))) for field, name in fields.items()]
     if rounds == sorted(rounds) and len({round for each in series for round in each.values}) > 1:
-        yield LineChart("Scores by round", series)
+        yield LineChart(say("Scores by round"), series)
 
 
 def _numbers(turns: Sequence[Turn], field: str) -> Iterator[tuple[int, float]]:
@@ -101,3 +176,35 @@ def _numbers(turns: Sequence[Turn], field: str) -> Iterator[tuple[int, float]]:
         value = (turn.data or {}).get(field)
         if turn.round is not None and isinstance(value, int | float) and not isinstance(value, bool):
             yield turn.round, float(value)
+
+
+def margins_of(
+    outcome: Outcome | None, sides: tuple[str, str], seats: tuple[str, str] = ("", "")
+) -> Iterator[MarginChart]:
+    """The judgings of an outcome that was judged several times."""
+    trust = outcome.trust if outcome else None
+    whole = {"": trust.stability} if trust and trust.stability else dict(trust.parts) if trust else {}
+    found = {name: stability for name, stability in whole.items() if stability}
+    if not found or not outcome:
+        return
+    rows = [
+        MarginRow(
+            name,
+            [JudgedMargin((each.score_a, each.score_b), each.mirrored) for each in stability.counted],
+            stability.margin,
+            stability.low,
+            stability.high,
+        )
+        for name, stability in found.items()
+    ]
+    clear = next(iter(found.values())).clear
+    finding = _ahead(rows[0], sides) if len(rows) == 1 else ""
+    yield MarginChart(outcome.say("What each judging said"), sides, rows, clear, seats, finding)
+
+
+def _ahead(row: MarginRow, sides: tuple[str, str]) -> str:
+    """Who is ahead, and in how many judgings."""
+    first = row.mean >= 0
+    times = sum(dot.margin > 0 if first else dot.margin < 0 for dot in row.dots)
+    where = "every judging" if times == len(row.dots) else f"{times} of {len(row.dots)} judgings"
+    return f"{sides[0] if first else sides[1]} ahead in {where}"

@@ -12,7 +12,18 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from moot.core.trust import Trust
+from moot.core.claims import Ledger
+from moot.core.people import Action as Action
+from moot.core.people import HumanReply as HumanReply
+from moot.core.people import Question as Question
+from moot.core.people import Rating as Rating
+from moot.core.people import Tick as Tick
+from moot.core.people import Workflow as Workflow
+from moot.core.table import Rows
+from moot.core.trust import Basis, Coverage, Trust
+from moot.core.usage import NO_USAGE as NO_USAGE
+from moot.core.usage import Usage as Usage
+from moot.sources.source import WHOLE, Source
 from moot.text.language import Language, language_of
 
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -57,6 +68,9 @@ class Settings(Limits):
     max_tokens: dict[str, Cap] = Field(
         default_factory=dict, title="Tokens of one turn, by seat", description="seat → output cap of one step"
     )
+    extend_runtime: bool = Field(
+        False, title="Longer with slow models", description="raise max_runtime_seconds to fit them; on unless it is set"
+    )
     think: bool = Field(
         False,
         title="Let models think first",
@@ -65,6 +79,20 @@ class Settings(Limits):
     language: str = Field(
         "", max_length=40, title="Language", description="of speeches and outcome; the question's own when empty"
     )
+    sources: list[Source] = Field(
+        default_factory=list, max_length=200, title="Sources", description="documents to argue from"
+    )
+    whole_sources: int = Field(
+        WHOLE, ge=0, title="Sources shown whole", description="characters; longer ones are handed out in passages"
+    )
+
+    research: bool = Field(
+        False, title="Research", description="debaters look things up before they speak, with what is configured"
+    )
+
+    precedents: bool = Field(
+        False, title="Precedents", description="approved decisions of this folder that fit the question are sources too"
+    )
 
     def own_words(self, topic: str) -> str:
         """What the person wrote, by which the debate's language is told."""
@@ -72,43 +100,11 @@ class Settings(Limits):
 
     def model_for(self, seat: Seat) -> str | None:
         group: str | None = getattr(self, f"model_{seat.group}", None)
-        return self.models.get(seat.name) or group or self.model
+        return self.models.get(seat.name) or group or (self.model_for(seat.like) if seat.like else self.model)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens of one turn and what they cost; `estimated` when the server reported none."""
-
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    cache_written_tokens: int = 0
-    output_tokens: int = 0
-    reasoning_tokens: int = 0
-    calls: int = 0
-    estimated: bool = False
-    cost: float | None = None
-    """US dollars; None when a price is unknown."""
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            cache_written_tokens=self.cache_written_tokens + other.cache_written_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
-            calls=self.calls + other.calls,
-            estimated=self.estimated or other.estimated,
-            cost=_add_costs(self, other),
-        )
-
-
-NO_USAGE = Usage()
-
-
-def _add_costs(one: Usage, other: Usage) -> float | None:
-    """What is unknown stays unknown in the sum; what made no call cost nothing."""
-    costs = [usage.cost for usage in (one, other) if usage.calls]
-    return None if not costs or None in costs else sum(cost or 0.0 for cost in costs)
+    def seated(self, seat: Seat) -> bool:
+        """Whether a seat takes part under these settings."""
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +129,12 @@ class Turn:
     def duration_ms(self) -> int:
         return max(0, round((self.finished_at - self.started_at) * 1000))
 
+    @property
+    def who(self) -> str:
+        """The person who said it, where their name is known."""
+        named = (self.data or {}).get("who") if self.seat == "human" else None
+        return named if isinstance(named, str) else ""
+
 
 PASSED_OVER = "passed_over"
 """The mark of a made-up turn that a script was never given; a format need not examine it."""
@@ -155,26 +157,7 @@ class Answer(BaseModel):
         raise NotImplementedError
 
 
-Action: TypeAlias = Literal["continue", "guide", "end", "answer", "approve", "reject"]
-
-
-@dataclass(frozen=True, slots=True)
-class HumanReply:
-    """What a person said: the answer to the step at `position`, or words spoken at any time when that is None."""
-
-    action: Action
-    text: str = ""
-    position: int | None = None
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a step asks a person: a text, the answers it takes, the first being the usual one, and the time for it."""
-
-    text: str
-    actions: tuple[Action, ...]
-    timeout_seconds: float | None = None
+Evidence: TypeAlias = Literal["search", "cited", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +180,20 @@ class Step:
     """The positions of all turns as the seat reads them; None when it reads them in the order in which they stand."""
     prompt: str = ""
     """The name of its prompt's file where that is not its kind."""
+    rules: str = "rules"
+    """The name of the file that its prompt begins with."""
+    model: str = ""
+    """The model that answers it, where that is not its seat's."""
     timeout: float | None = None
     """The seconds it has; a seat that takes longer misses the step, and its empty turn is marked `late`."""
     pause: float | None = None
     """With it, a seat that is speaking when its time is over may go on until it is silent for so many seconds."""
     question: Question | None = None
     """What a person is asked."""
+    evidence: Evidence | None = None
+    """What it is shown of long sources; None: what is found for whoever argues, what was cited for all others."""
+    looks_for: tuple[str, ...] = ()
+    """What its seat wants to find in long sources, such as its priorities; the topic when empty."""
 
 
 ModelKind: TypeAlias = Literal["large", "large_of_another_family"]
@@ -219,9 +210,13 @@ class Seat:
     _: KW_ONLY
     max_tokens: int
     temperature: float = 0.7
-    player: Literal["model", "human", "library"] = "model"
+    player: Literal["model", "human", "library", "researcher"] = "model"
     prefers: ModelKind | None = None
     """What it is meant for: such a model is taken when this machine has it and nothing else is configured."""
+    optional: bool = False
+    """Whether it is empty unless the settings fill it: forms and lists of seats leave it out."""
+    like: Seat | None = None
+    """The seat whose model it has, unless one is chosen for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,20 +226,6 @@ class SeatSettings:
     model: str
     temperature: float
     max_tokens: int
-
-
-class Bar(NamedTuple):
-    """A number from 0 to 10 in a table; as text it is drawn, `██████░░░░ 6.0`, and pages draw it their own way."""
-
-    value: float
-
-    def __str__(self) -> str:
-        filled = round(self.value)
-        return f"{'█' * filled}{'░' * (10 - filled)} {self.value:.1f}"
-
-
-Cell: TypeAlias = str | Bar
-Rows: TypeAlias = tuple[tuple[Cell, ...], ...]
 
 
 class Outcome(BaseModel):
@@ -264,10 +245,22 @@ class Outcome(BaseModel):
     """The code of the language of its fixed words."""
     trust: Trust | None = None
     """How far it can be relied on, where that was examined."""
+    coverage: Coverage | None = None
+    """What was read of its sources, where they are too long to be read whole."""
+    ledger: Ledger | None = None
+    """What was claimed and how it ended, where that was noted."""
+
+    ticks: tuple[Tick, ...] = Field((), exclude=True)
+    """Which of its next steps are done; filled in where it is read, as it is told later than all else."""
 
     @property
     def say(self) -> Language:
         return language_of("", self.language)
+
+    @property
+    def done(self) -> Mapping[int, Tick]:
+        """The next steps that are ticked, by their places."""
+        return {tick.step: tick for tick in self.ticks if tick.done}
 
     def trust_text(self) -> str:
         """How far it can be relied on, in a line; empty where that was not examined."""
@@ -284,6 +277,14 @@ class Outcome(BaseModel):
     def document(self, record: Record, turns: Sequence[Turn]) -> str | None:
         """It as a markdown document of the format's own, or None for the usual one."""
         return None
+
+    def rests_on(self) -> Basis:
+        """What says why it came out so: the sources that are cited there carried it."""
+        return Basis((self.summary, self.lead, *self.figures))
+
+    def todo(self) -> Sequence[str]:
+        """The next steps it asks for, which people can tick."""
+        return ()
 
     def is_approved(self) -> bool:
         """Whether a person has approved it, so that its document may be written to where decisions are kept."""
@@ -310,7 +311,7 @@ class Origin:
 
     def __str__(self) -> str:
         turns = "the first turn" if self.position == 1 else f"the first {self.position} turns"
-        return f"forked from {self.debate} after {turns if self.position else 'no turns'}"
+        return f"forked from {self.debate} after {turns}" if self.position else f"run again after {self.debate}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,14 +337,16 @@ class Record:
     tries_from: int = 0
     """Only attempts of later runs count against what may fail."""
     origin: Origin | None = None
+    restated: str = ""
+    """The question as its turns restate it, where those were read."""
     unreadable: str = ""
     """Why it cannot be read whole, if so; it can be looked at then, and no more."""
 
     @property
     def title(self) -> str:
-        """The question: as the outcome restates it, where it had to be clarified, or as it was asked."""
+        """The question: as it was restated, where it had to be clarified, or as it was asked."""
         restated = (self.outcome or {}).get("title")
-        return restated if isinstance(restated, str) and restated.strip() else self.topic
+        return (restated if isinstance(restated, str) and restated.strip() else self.restated) or self.topic
 
     @property
     def language(self) -> Language:
@@ -368,25 +371,3 @@ class Failure:
     message: str
     at: float
     run: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """How a person found the outcome."""
-
-    stars: int
-    comment: str = ""
-    at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workflow:
-    """The issue made of a debate's outcome, and how handing it over went."""
-
-    id: str
-    title: str
-    body: str
-    created_at: float = 0.0
-    delivered: bool = False
-    attempts: int = 0
-    result: str = ""

@@ -12,6 +12,10 @@ ASSUMED = 50.0
 """Tokens a second, of a model that has not been measured."""
 ENOUGH_TOKENS, ENOUGH_SECONDS = 20, 1.0
 """What a turn must have to tell the pace; what was replayed or cached tells none."""
+LATELY = 12
+"""So many of the last turns tell the pace."""
+SLACK = 1.5
+"""So much longer than the pace says is a limit that nobody has set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,12 @@ def pace_of(turn: Turn) -> float | None:
     """Tokens a second; None where a turn is too short to tell."""
     seconds, tokens = turn.finished_at - turn.started_at, turn.usage.output_tokens
     return tokens / seconds if tokens >= ENOUGH_TOKENS and seconds >= ENOUGH_SECONDS else None
+
+
+def pace_of_all(turns: Iterable[Turn]) -> float | None:
+    """Their median; None when none tells."""
+    told = [pace for turn in turns if (pace := pace_of(turn))]
+    return median(told) if told else None
 
 
 def _paces(turns: Iterable[Turn]) -> Mapping[str, float]:

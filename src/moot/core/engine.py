@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
+from moot.core.changes import SETTINGS, Wish, heard_wishes
+from moot.core.control import Control as Control
 from moot.core.debate import NO_USAGE, Failure, HumanReply, JsonObject, Limits, Record, Status, Step, Turn, Usage
 from moot.core.emitter import Emitter, Sink
 from moot.core.events import (
@@ -26,10 +28,11 @@ from moot.core.events import (
     waiting_for,
 )
 from moot.core.format import AnyFormat
+from moot.core.pauses import Pauses
 from moot.core.replay import REMARK, ScriptRun
 from moot.core.script import Debate
 from moot.core.trace import trace
-from moot.core.turn_writer import TurnWriter
+from moot.core.turn_writer import Again, TurnWriter
 from moot.errors import Fenced, ModelError, ModelTimeout, MootError, StoreError
 
 log = logging.getLogger(__name__)
@@ -37,15 +40,6 @@ T = TypeVar("T")
 
 LITTLE = 10_000
 """Characters of a debate; whatever they are, a format has read them in a few milliseconds."""
-
-
-class Control(NamedTuple):
-    """What people have asked of a running debate."""
-
-    stopping: bool = False
-    concluding: bool = False
-    remarks: int = 0
-    """How often a person has spoken of their own accord."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ class _Wait(Exception):
 
 
 Until: TypeAlias = Callable[[Sequence[Step]], bool]
-RetryIn: TypeAlias = Callable[[MootError, bool], float | None]
+RetryIn: TypeAlias = Callable[[MootError, bool], Again | None]
 OnOutcome: TypeAlias = Callable[[Record, Sequence[Turn]], Awaitable[None]]
 
 
@@ -99,6 +93,7 @@ class TurnStore(Protocol):
 
     async def append(self, debate_id: str, turn: Turn) -> Control: ...
     async def said(self, debate_id: str) -> tuple[HumanReply, ...]: ...
+    async def wishes(self, debate_id: str) -> tuple[Wish, ...]: ...
     async def add_failure(self, debate_id: str, failure: Failure) -> None: ...
     async def end(self, debate_id: str, run: int, ending: RunResult) -> None: ...
 
@@ -107,73 +102,55 @@ class Player(Protocol):
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply: ...
 
 
-async def run_debate(
-    record: Record,
-    turns: Sequence[Turn],
-    format: AnyFormat,
-    *,
-    store: TurnStore,
-    player_for: Callable[[str], Player],
-    sink: Sink,
-    now: Callable[[], float],
-    until: Until | None = None,
-    retry_in: RetryIn = lambda error, advanced: None,
-    on_stored: Callable[[Turn], None] = lambda turn: None,
-    on_outcome: OnOutcome = _nothing,
-) -> RunResult:
-    """Run a debate until it is finished, waiting, stopped or failed. `record.run` is this run's number.
+@dataclass(kw_only=True, slots=True, eq=False)
+class Run:
+    """A run of a debate until it is finished, waiting, stopped or failed; `record.run` is its number."""
 
-    `until` may hand the debate back before some steps; `retry_in` says after how many seconds a run that failed is to
-    be tried again, if at all; it is told whether the run had stored a turn. `on_stored` gets each turn once readers do.
-    `on_outcome` gets the finished debate just before it is stored as such: if the process dies then, it gets it again.
-    Raises Fenced when the run was taken over, StoreError when not even its failure could be stored.
-    """
-    run = _Run(record, turns, format, store, player_for, sink, now, until, retry_in, on_stored, on_outcome)
-    return await run.to_its_end()
+    record: Record
+    turns: Sequence[Turn]
+    format: AnyFormat
+    store: TurnStore
+    player_for: Callable[[str], Player]
+    sink: InitVar[Sink]
+    now: Callable[[], float]
+    until: Until | None = None
+    """May hand the debate back before some steps."""
+    retry_in: RetryIn = lambda error, advanced: None
+    """When a run that failed is to be tried again, if at all; told whether it had stored a turn."""
+    pauses: Pauses = field(default_factory=Pauses)
+    on_stored: Callable[[Turn], None] = lambda turn: None
+    """Gets each turn once readers do."""
+    on_outcome: OnOutcome = _nothing
+    """Gets the finished debate just before it is stored as such: if the process dies then, it gets it again."""
+    debate: Debate[Any] = field(init=False)
+    control: Control = field(init=False)
+    emitter: Emitter = field(init=False)
+    advanced: bool = field(default=False, init=False)
+    characters: int = field(init=False)
+    round: int | None = field(default=None, init=False)
+    failed: TurnWriter | None = field(default=None, init=False)
+    """Whose model could not be used."""
+    heard: set[float] = field(default_factory=set, init=False)
+    """When those changes were wanted that are turns by now."""
+    rounds: set[int] = field(default_factory=set, init=False)
 
-
-class _Run:
-    def __init__(
-        self,
-        record: Record,
-        turns: Sequence[Turn],
-        format: AnyFormat,
-        store: TurnStore,
-        player_for: Callable[[str], Player],
-        sink: Sink,
-        now: Callable[[], float],
-        until: Until | None,
-        retry_in: RetryIn,
-        on_stored: Callable[[Turn], None],
-        on_outcome: OnOutcome,
-    ) -> None:
-        self.record = record
-        self.turns = turns
-        self.format = format
-        self.debate: Debate[Any]
-        self.store = store
-        self.player_for = player_for
-        self.now = now
-        self.until = until
-        self.retry_in = retry_in
-        self.on_stored = on_stored
-        self.on_outcome = on_outcome
-        self.control = Control(concluding=record.concluding)
-        self.emitter = Emitter(record.id, record.run, sink, now)
-        self.advanced = False
-        self.characters = sum(len(turn.content) for turn in turns)
-        self.round: int | None = None
-        self.rounds: set[int] = set()
+    def __post_init__(self, sink: Sink) -> None:
+        self.control = Control(concluding=self.record.concluding)
+        self.emitter = Emitter(self.record.id, self.record.run, sink, self.now)
+        self.characters = sum(len(turn.content) for turn in self.turns)
 
     async def to_its_end(self) -> RunResult:
-        """Run; whatever goes wrong in one debate is stored as its failure and told to its readers."""
+        """Run; whatever goes wrong in one debate is stored as its failure and told to its readers.
+
+        Raises Fenced when the run was taken over, StoreError when not even its failure could be stored.
+        """
         try:
             return await self._play_or_wait()
         except Fenced:
             raise
         except MootError as error:
-            if (seconds := self.retry_in(error, self.advanced)) is not None:
-                return await self._try_again(error, seconds)
+            if again := self.retry_in(error, self.advanced):
+                return await self._try_again(error, again)
             return await self._failed(error.code, str(error))
         except Exception as error:
             log.exception("%s failed", self.record.id)
@@ -193,10 +170,12 @@ class _Run:
         self.debate = self.format.open(self.record)
         cast = ScriptRun(self.format, self.debate, self.turns)
         await self._computed(cast.catch_up)
-        self.control = self.control._replace(remarks=len(await self._remarks()))
+        wishes = await self.store.wishes(self.record.id)
+        self.control = self.control._replace(remarks=len(await self._remarks()), wishes=len(wishes))
+        self.heard = {wish.at for wish in wishes} & heard_wishes(self.turns)
         while cast.batch:
             if self.control.stopping:
-                return await self._stopped("stopped")
+                return await self._stopped(self.control.stopping)
             if self.until and self.until(cast.missing()):
                 return await self._stopped("handed_back")
             await self._hear(cast)
@@ -206,9 +185,7 @@ class _Run:
             await self._computed(cast.catch_up)
             if self.debate.stop_reason != limit and self.debate.stop_reason in Limits.model_fields:
                 self.emitter.emit(LimitReached(reason=self.debate.stop_reason))
-        if cast.outcome is None:
-            raise TypeError(f"the script of {self.format.name} returned no outcome")
-        outcome = cast.outcome.model_dump(mode="json")
+        outcome = (await self._computed(cast.ended)).model_dump(mode="json")
         reason = self.debate.stop_reason or "completed"
         ending = RunResult(Status.FINISHED, reason, outcome=outcome)
         ended = self._ended(ending)
@@ -224,13 +201,25 @@ class _Run:
 
     async def _hear(self, cast: ScriptRun) -> None:
         """Before an untouched batch of models: store what a person has said meanwhile, for all to read from here on."""
-        heard = sum((turn.seat, turn.kind) == REMARK for turn in self.debate.transcript)
         asks_person = any(step.question for step in cast.batch)  # the place of a question must not move
-        if self.control.remarks == heard or asks_person or len(cast.missing()) < len(cast.batch):
+        if asks_person or len(cast.missing()) < len(cast.batch):
             return
-        for said in (await self._remarks())[heard:]:
-            await self._interject(cast, *REMARK, said.text)
+        if self.control.wishes > len(self.heard):
+            await self._change(cast)
+        heard = sum((turn.seat, turn.kind) == REMARK for turn in self.debate.transcript)
+        for said in (await self._remarks())[heard:] if self.control.remarks > heard else ():
+            await self._interject(cast, *REMARK, said.text, {"who": said.who} if said.who else None)
             cast.hear()
+
+    async def _change(self, cast: ScriptRun) -> bool:
+        """Give seats the other models that a person has chosen meanwhile; False when there are none."""
+        new = [wish for wish in await self.store.wishes(self.record.id) if wish.at not in self.heard]
+        for wish in new:
+            await self._interject(cast, *SETTINGS, wish.content, wish.turn_data)
+            self.heard.add(wish.at)
+            cast.hear()
+        self.pauses.begin_anew()
+        return bool(new)
 
     async def _interrupt(self, cast: ScriptRun) -> bool:
         """Before an untouched batch: record that a person, or the clock, has ended the rounds."""
@@ -238,22 +227,25 @@ class _Run:
             return False
         if self.control.concluding:
             seat, kind, reason = "human", "conclude", "concluded"
-        elif self.debate.runtime() >= self.debate.settings.max_runtime_seconds:
+        elif self.debate.is_out_of_time():
             seat, kind, reason = "clock", "limit", "max_runtime_seconds"
         else:
             return False
         await self._interject(cast, seat, kind, reason)
         return True
 
-    async def _interject(self, cast: ScriptRun, seat: str, kind: str, content: str) -> None:
+    async def _interject(
+        self, cast: ScriptRun, seat: str, kind: str, content: str, data: JsonObject | None = None
+    ) -> None:
         """Store a turn that answers no step."""
         at = self.now()
         turn = Turn(
-            position=cast.base,
+            position=cast.free,
             seat=seat,
             kind=kind,
             round=None,
             content=content,
+            data=data,
             started_at=at,
             finished_at=at,
             run=self.record.run,
@@ -264,10 +256,12 @@ class _Run:
         """Play the steps of a batch side by side; each turn is stored as it finishes, whatever befalls the others."""
         plays = [self._play_step(step, at) for at, step in enumerate(cast.batch, cast.base) if at not in cast.stored]
         results = await asyncio.gather(*plays, return_exceptions=True)
+        cast.stored.update((turn.position, turn) for turn in results if isinstance(turn, Turn))
         faults = [result for result in results if isinstance(result, BaseException)]
         for fault in sorted(faults, key=lambda fault: isinstance(fault, _Wait)):
-            raise fault
-        cast.stored.update((turn.position, turn) for turn in results if isinstance(turn, Turn))
+            if not isinstance(fault, ModelError) or not await self._change(cast):
+                raise fault
+            break  # what is missing is asked for again, with another model
 
     async def _play_step(self, step: Step, position: int) -> Turn:
         if step.round is not None and step.round not in self.rounds:
@@ -280,7 +274,8 @@ class _Run:
             position,
             emitter=self.emitter,
             keep=self._keep,
-            model=seat.model if seat else None,
+            pauses=self.pauses,
+            model=self.debate.model_of(step) if seat else None,
             title=self.format.title(step.seat, self.debate),
         )
         started_at = self.now()
@@ -289,6 +284,7 @@ class _Run:
         except HumanNeeded:
             raise _Wait(step, position) from None
         except ModelError as error:
+            self.failed = voice
             await self._keep(step, position, error)
             raise
         turn = Turn(
@@ -346,7 +342,7 @@ class _Run:
         async with self.emitter.turn_id() as event_id:
             turn = replace(turn, event_id=event_id)
             self.characters += len(turn.content)
-            notes = await self._computed(partial(self.format.notes, self.debate, turn))
+            notes = await self._computed(partial(self.format.notes_on, self.debate, turn))
             self.control = await self.store.append(self.record.id, turn)
             self.advanced = True
             self.emitter.show(turn, title, notes)
@@ -362,10 +358,12 @@ class _Run:
         self.emitter.end(event)
         return ending
 
-    async def _try_again(self, error: MootError, seconds: float) -> RunResult:
-        """Back to the queue; readers are told nothing, as the debate goes on."""
-        ending = RunResult(Status.QUEUED, error=str(error), due_in=seconds)
+    async def _try_again(self, error: MootError, again: Again) -> RunResult:
+        """Back to the queue; the debate goes on later."""
+        ending = RunResult(Status.QUEUED, error=str(error), due_in=again.seconds)
         await self.store.end(self.record.id, self.record.run, ending)
+        if self.failed:
+            self.failed.tell_retry(error, again)
         return ending
 
     async def _failed(self, code: str, message: str) -> RunResult:

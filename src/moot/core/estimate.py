@@ -6,6 +6,7 @@ follows from the three before them, and the two after them must be as that foret
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,12 +14,16 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from moot.core.debate import NO_USAGE, PASSED_OVER, Answer, JsonObject, Record, Step, Turn, Usage
+from moot.core.evidence import rehearsed
 from moot.core.format import AnyFormat
 from moot.core.measure import Measure, mark
 from moot.core.prompts import Prompts
 from moot.core.replay import rehearse
+from moot.core.research import FOUND, MAX_TOOLS, RESEARCH, asking
 from moot.core.script import Debate
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
+
+log = logging.getLogger(__name__)
 
 TYPICAL_SHARE = 0.6
 """How much of its cap a step usually writes."""
@@ -44,7 +49,9 @@ def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price, 
     rehearsal = partial(_Rehearsal, record, format, prompts, price)
     try:
         return _estimate(partial(rehearsal, alike))
-    except Exception:  # a script that keeps its own books may stumble over rounds it was not asked for
+    except _Unforeseen as unforeseen:
+        if unforeseen.__cause__:
+            log.warning("the script of %s needs every round rehearsed: %r", format.name, unforeseen.__cause__)
         return _estimate(partial(rehearsal, range(0)))
 
 
@@ -107,6 +114,7 @@ class _Rehearsal:
         self._at_most = at_most
         self._measure = Measure(format, prompts)
         self._debate = format.open(record)
+        self._debate.rehearsed = True
         self._debate.played_to = self._played_to
         self.asked: list[tuple[Step, _Size]] = []
         self._ends: list[int] = []
@@ -126,7 +134,12 @@ class _Rehearsal:
         return bool(self._resumed)
 
     def played(self) -> Usage:
-        rehearse(self._debate, self._format, self._improvise)
+        try:
+            rehearse(self._debate, self._format, self._improvise)
+        except Exception as error:  # a script that keeps its own books may stumble over rounds it was not asked for
+            if self.passed_over and not isinstance(error, _Unforeseen):
+                raise _Unforeseen from error
+            raise
         if self._foreseen:
             raise _Unforeseen
         return self._debate.usage()
@@ -138,14 +151,16 @@ class _Rehearsal:
         return self._turn(step, step.round, position, size)
 
     def _size(self, step: Step) -> _Size:
-        debate, seat = self._debate, self._debate.seats.get(step.seat)
+        debate, asked = self._debate, asking(step)
+        seat = debate.seats.get(asked.seat)
         if seat is None:
             return _Size()
         cap = step.max_tokens or debate.output_cap(step.seat)
         if known := self._known(step, cap):
             return known
-        prompt = self._measure.prompt(debate, step)
-        return _Size(prompt.longest, prompt.length, prompt.send(seat.model), cap)
+        prompt, tools = self._measure.prompt(debate, asked), 0 if asked is step else MAX_TOOLS
+        known_there = prompt.send(debate.model_of(asked))
+        return _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap)
 
     def _known(self, step: Step, cap: int) -> _Size | None:
         for before, size in self.measured[len(self.asked) : len(self.asked) + 1]:
@@ -164,24 +179,29 @@ class _Rehearsal:
 
     def _turn(self, step: Step, round: int | None, position: int, size: _Size, marks: tuple[str, ...] = ()) -> Turn:
         self.asked.append((step, size))
-        seat = self._debate.seats.get(step.seat)
+        seat = self._debate.seats.get(asking(step).seat)
         if seat is None:
-            return Turn(position=position, seat=step.seat, kind=step.kind, round=round, content="")
-        usual = _usual(size.cap)
+            data = rehearsed(step)
+            return Turn(position=position, seat=step.seat, kind=step.kind, round=round, content="", data=data)
+        usual, model = _usual(size.cap), self._debate.model_of(asking(step))
+        researched = step.kind == RESEARCH
         if self._at_most:
-            usage = self._usage(seat.model, size.longest, size.cap)
+            usage = self._usage(model, size.longest, size.cap)
+            usage += self._usage(model, size.longest + FOUND, size.cap) if researched else NO_USAGE
         else:
-            usage = self._usage(seat.model, size.length, usual, size.known)
-        self._measure.made_up[position] = _characters(size.cap), _characters(usual)
+            usage = self._usage(model, size.length, usual, size.known)
+        self._measure.made_up[position] = (
+            (FOUND, int(FOUND * TYPICAL_SHARE)) if researched else (_characters(size.cap), _characters(usual))
+        )
         return Turn(
             position=position,
             seat=step.seat,
             kind=step.kind,
             round=round,
             content=mark(position) if _characters(usage.output_tokens) else "",
-            data=self._answer(step.answer) if step.answer else None,
+            data=_found(position) if researched else self._answer(step.answer) if step.answer else None,
             usage=usage,
-            model=seat.model,
+            model=model,
             marks=marks,
         )
 
@@ -237,6 +257,10 @@ class _Rehearsal:
         ]
         self._debate.pass_over(turns, [step for step, _ in law.asked])
         self._used = self._used[1], self._debate.usage()
+
+
+def _found(position: int) -> JsonObject:
+    return {"calls": [{"tool": "search", "text": mark(position)}]}
 
 
 def _usual(cap: int) -> int:

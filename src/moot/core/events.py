@@ -64,6 +64,24 @@ class TurnChunk(_OfStep):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepRetrying(_OfStep):
+    """A model could not be asked, and is asked again: what was wrong, which attempt comes next, and when."""
+
+    code: str
+    error: str
+    """In the provider's words."""
+    attempt: int
+    """The one that comes next; the first was 1."""
+    attempts: int
+    """How many there are at most."""
+    seconds: float
+    """After which it comes, counted from `at`, unless a person wants it sooner."""
+    model: str | None = None
+    title: str = ""
+    type: Literal["step_retrying"] = "step_retrying"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFinished(_OfStep):
     content: str
     data: JsonObject | None
@@ -121,6 +139,7 @@ Event: TypeAlias = (
     | RoundStarted
     | TurnStarted
     | TurnChunk
+    | StepRetrying
     | TurnFinished
     | Waiting
     | LimitReached
@@ -158,6 +177,7 @@ PASSING = {
     "round_started": RoundStarted,
     "turn_started": TurnStarted,
     "turn_chunk": TurnChunk,
+    "step_retrying": StepRetrying,
     "limit_reached": LimitReached,
 }
 """What is only shown while it happens; all else can be told again from what is stored."""
@@ -184,7 +204,7 @@ def turn_finished(debate_id: str, turn: Turn, title: str = "", notes: tuple[str,
         duration_ms=turn.duration_ms,
         model=turn.model,
         marks=turn.marks,
-        title=title,
+        title=turn.who or title,
         notes=notes,
     )
     return stamped(event, turn.event_id, debate_id, turn.finished_at)

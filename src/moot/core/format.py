@@ -5,23 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
 from moot.core.charts import ChartData
+from moot.core.claims import Ledger
+from moot.core.coverage import handed_out
 from moot.core.debate import (
     Action,
     JsonObject,
     Outcome,
     Record,
-    Rows,
     Seat,
     Turn,
 )
+from moot.core.page import OutcomePage
 from moot.core.points import Point
-from moot.core.script import Debate, O_co, S, Script
+from moot.core.quoting import remarks
+from moot.core.research import RESEARCHER
+from moot.core.script import Debate, Lazy, O_co, S, Script
+from moot.core.table import Rows
 from moot.errors import NotFound, ScriptChanged
+from moot.text.language import Language
 
 USE_ITS_VERSION = "run it with the version of the format that began it"
 REASONS: Mapping[str, str] = {
@@ -31,6 +37,9 @@ REASONS: Mapping[str, str] = {
     "max_cost": "the limit of cost was reached",
     "concluded": "a person asked for the conclusion",
     "stopped": "a person stopped it",
+    "sigint": "it was interrupted (Ctrl-C)",
+    "sigterm": "its process was told to stop (SIGTERM)",
+    "checkpoint_timeout": "nobody answered in time",
     "interrupted": "the run was interrupted",
     "settings_changed": "its settings were changed",
     "handed_back": "it was handed back to the program that runs it",
@@ -41,6 +50,8 @@ NEW = {"debate": "new"}
 """The context in which the settings of a new debate are validated; those of stored ones are taken as they are."""
 HUMAN = Seat("human", "You", "human", max_tokens=0, player="human")
 """Every format has it, whether it says so or not."""
+LIBRARY = Seat("library", "Library", "library", max_tokens=0, player="library")
+"""Every format has it, for what its seats need of long sources."""
 
 
 class Choice(NamedTuple):
@@ -50,6 +61,28 @@ class Choice(NamedTuple):
     hint: str
     data: JsonObject
     """All of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """A debate to begin with: it fills the form."""
+
+    topic: str
+    hint: str
+    """What it is good for, in a line."""
+    settings: JsonObject = field(default_factory=dict)
+
+
+Picture: TypeAlias = Literal["", "table", "sides", "scores", "document", "ballots"]
+"""A drawing of how a format goes; without one it is drawn from its seats."""
+
+
+class Side(NamedTuple):
+    """Where a seat stands."""
+
+    word: str
+    claim: str = ""
+    """What it holds, in a sentence."""
 
 
 class FileDebate(NamedTuple):
@@ -100,21 +133,42 @@ class Format(Generic[S, O_co]):
     settings: type[S]
     seats: tuple[Seat, ...]
     outcome: type[O_co]
-    script: Callable[[Debate[S]], Script[O_co]]
+    script: Callable[[Debate[S]], Script[Lazy[O_co]]]
     folder: Path
     """Where its prompt files are, `rules.md` and one `<kind>.md` for each kind."""
     titles: Callable[[Debate[S]], Mapping[str, str]] = lambda debate: {}
     """How readers call the seats that are cast while the debate runs; those it leaves out keep their own title."""
+    restated: Callable[[Debate[S]], str] = lambda debate: ""
+    """The question as somebody restated it who had it clarified; its title from there on."""
     notes: Callable[[Debate[S], Turn], tuple[str, ...]] = lambda debate, turn: ()
     """What code has to say about a turn, from the turns before it; readers see it below the turn."""
     points: Callable[[Debate[S]], Iterable[Point]] = _speeches
     """What an argument map of a debate shows."""
+    claims: Callable[[Debate[S]], Ledger | None] = lambda debate: None
+    """What was claimed so far, what was said to it, and how it ended; None where nobody notes claims."""
     charts: Callable[[Debate[S], Any], Iterable[ChartData]] = lambda debate, outcome: ()
     """What is drawn of a finished debate and its outcome, besides who spoke when and what it cost."""
+    page: Callable[[Debate[S], Any], OutcomePage] | None = None
+    """What readers see of an outcome, in which order; the usual where it is not said."""
+    swapped: Callable[[Mapping[str, JsonValue]], Mapping[str, JsonValue]] | None = None
+    """The settings with which those who face each other exchange their sides; None where nobody does."""
     folded: frozenset[str] = frozenset()
-    """Kinds of turns that examine the turn before them: readers see them folded under it."""
+    """Kinds of turns that examine the turn before them: readers see them folded under it, and no seat reads them."""
+    judge: str = ""
+    """The seat whose judging of a finished debate can be given again."""
+    judged_from: Callable[[Sequence[Turn]], int] | None = None
+    """How many turns of a finished debate stand before that judging; InvalidInput where it cannot be repeated."""
+    sides: Callable[[Debate[S]], Mapping[str, Side]] = lambda debate: {}
+    """The two seats that face each other, the one on the left first: who watches sees them in two columns. Without
+    them those who speak at once stand side by side."""
+    closing: Callable[[Debate[S]], tuple[str, ...]] = lambda debate: ("Closing",)
+    """What comes after the rounds, as a line that shows the way names it."""
     example: str = ""
     """A topic for it, as a form suggests one."""
+    starters: tuple[Starter, ...] = ()
+    """Debates that a first page offers."""
+    picture: Picture = ""
+    """How its flow is drawn where it is chosen."""
     files: Files | None = None
     """How `moot evaluate` makes debates of files."""
     first: tuple[str, ...] = ()
@@ -133,6 +187,8 @@ class Format(Generic[S, O_co]):
     """The settings under which no person is asked."""
     bare_models: bool = False
     """Whether `model_<group>` may name a model without its provider: it is the usual one's then."""
+    own_sources: bool = False
+    """Whether its own prompts and notes deal with sources, as the first panel's do; else they are the same for all."""
     earlier: tuple[Format[Any, Any], ...] = ()
     """Its versions before this one: debates that began under them go on, and are read, by their rules."""
 
@@ -141,7 +197,7 @@ class Format(Generic[S, O_co]):
         return next((each for each in self.earlier if each.version == version), self)
 
     def seat(self, name: str) -> Seat:
-        for seat in (*self.seats, HUMAN):
+        for seat in (*self.seats, HUMAN, LIBRARY, RESEARCHER):
             if seat.name == name:
                 return seat
         raise NotFound(f"{self.name} has no seat {name!r}; its seats: {', '.join(seat.name for seat in self.seats)}")
@@ -155,10 +211,18 @@ class Format(Generic[S, O_co]):
                 return declared.title
         return seat.capitalize()
 
-    def reason(self, stop_reason: str | None) -> str:
-        """Why a debate ended, in words."""
+    def notes_on(self, debate: Debate[S], turn: Turn) -> tuple[str, ...]:
+        """All that readers see below a turn: what the format says of it, and what is to be said of sources."""
+        if self.own_sources:
+            return self.notes(debate, turn)
+        handed = handed_out(debate, turn, lambda seat: self.title(seat, debate))
+        return (*self.notes(debate, turn), *remarks(debate, turn), *handed)
+
+    def reason(self, stop_reason: str | None, language: Language | None = None) -> str:
+        """Why a debate ended, in words; English ones unless a language is given."""
         known = {**REASONS, **self.reasons}
-        return known.get(stop_reason or "", (stop_reason or "–").replace("_", " "))
+        english = known.get(stop_reason or "", (stop_reason or "–").replace("_", " "))
+        return language(english) if language else english
 
     def open(self, record: Record) -> Debate[S]:
         """The debate as its script sees it before the first step."""
@@ -169,7 +233,7 @@ class Format(Generic[S, O_co]):
             raise ScriptChanged(
                 f"{self.name} version {self.version} cannot take the {fields} of {record.id}; {USE_ITS_VERSION}"
             ) from None
-        return Debate(record.id, record.topic, settings, record.seats)
+        return Debate(record.id, record.topic, settings, record.seats, checks=self.folded, own_sources=self.own_sources)
 
 
 AnyFormat: TypeAlias = Format[Any, Outcome]

@@ -17,6 +17,8 @@ from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts, Role, layout
 from moot.core.script import Debate
 
+LETTERS = str.maketrans("0123456789", "abcdefghij")
+
 
 class _Piece(NamedTuple):
     """A part of a prompt: some text, a made-up turn of some length, and the rest."""
@@ -158,7 +160,9 @@ class Measure:
 
     def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
         """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""
-        key = (aliases, *((name, id(value)) for name, value in step.variables.items()))
+        used = self._prompts.used_by_rules(self._format, step.rules)
+        relevant = ((name, id(value)) for name, value in step.variables.items() if used is None or name in used)
+        key = (step.rules, aliases, *relevant)
         if key not in self._rendered:
             self._rendered[key] = self._prompts.rules(self._format, debate, step)
         return self._rendered[key]
@@ -182,8 +186,8 @@ def _joint(before: Role, after: Role) -> str:
 
 
 def mark(position: int) -> str:
-    """A word that stands for a made-up turn; no two are alike, so that nobody repeats anybody."""
-    return f"{position:04}"
+    """A word that stands for a made-up turn; no two are alike, so that nobody repeats anybody, and none is a figure."""
+    return f"{position:04}".translate(LETTERS)
 
 
 def _common(one: str, other: str) -> int:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
 from numbers import Number
 from pathlib import Path
+from time import thread_time
 from traceback import extract_tb
 from types import BuiltinMethodType, MethodType
 from typing import Any
@@ -27,6 +30,9 @@ MAX_FILE = 64_000
 MAX_PROMPT = 1_000_000
 MAX_LOOPS = 2_000
 """So often all loops of a prompt together go round."""
+MAX_SECONDS = 1.0
+"""Of work, looked at in each turn of a loop, filter, method and piece of text."""
+_until: ContextVar[float] = ContextVar("_until")
 
 KNOWN = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.CondExpr,
@@ -67,7 +73,8 @@ class OwnPrompts:
             auto_reload=False,
         )
         known = {name: self._environment.filters[name] for name in FILTERS}
-        self._environment.filters = {**known, "join": _join, "format": _format, "round": _round, "data": data}
+        filters = {**known, "join": _join, "format": _format, "round": _round, "data": data}
+        self._environment.filters = {name: _in_time(each) for name, each in filters.items()}
         self._environment.globals = {"range": _range}
         self._missing: set[str] = set()
 
@@ -82,6 +89,7 @@ class OwnPrompts:
             except jinja2.TemplateNotFound:
                 self._missing.add(name)
                 return None
+            _until.set(thread_time() + MAX_SECONDS)
             return _bounded(template.generate(variables, _loop=_Loops()))
 
     def files(self) -> list[Path]:
@@ -139,6 +147,10 @@ class _Environment(ImmutableSandboxedEnvironment):
             raise SecurityError(f"{operator} in a prompt takes numbers")
         return super().call_binop(context, operator, left, right)
 
+    def call(self, context: Context, called: Any, /, *arguments: Any, **named: Any) -> Any:
+        _look_at_the_time()
+        return super().call(context, called, *arguments, **named)
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         return _is_method(obj, attr) or (_is_declared(obj, attr) and not callable(value))
 
@@ -171,15 +183,31 @@ class _Loops:
 
     def __call__(self, items: Iterable[object]) -> Iterator[object]:
         for item in items:
+            _look_at_the_time()
             self._left -= 1
             if self._left < 0:
                 raise SecurityError(f"a prompt's loops go round {MAX_LOOPS} times at most")
             yield item
 
 
+def _look_at_the_time() -> None:
+    if thread_time() > _until.get():
+        raise SecurityError(f"a prompt has {MAX_SECONDS:g} s to be written")
+
+
+def _in_time(filter: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(filter)
+    def timed(*arguments: Any, **named: Any) -> Any:
+        _look_at_the_time()
+        return filter(*arguments, **named)
+
+    return timed
+
+
 def _bounded(pieces: Iterable[str]) -> str:
     parts, length = [], 0
     for piece in pieces:
+        _look_at_the_time()
         length += len(piece)
         if length > MAX_PROMPT:
             raise SecurityError(f"a prompt has {MAX_PROMPT:,} characters at most")

@@ -7,28 +7,39 @@ order, and last what this seat is to do now; so every call repeats most of an ea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
-
-import jinja2
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from moot.core.debate import Step, Turn
+from moot.core.evidence import passages
 from moot.core.format import AnyFormat
-from moot.core.own_prompts import OwnPrompts
+from moot.core.quoting import told_to
+from moot.core.research import LOOK_UP, SEARCHES, is_research
 from moot.core.script import Debate
+from moot.core.sources import Shown, looked_up, read_whole, shown
 from moot.text.chat_tokens import without_chat_tokens
+
+if TYPE_CHECKING:
+    from moot.core.own_prompts import OwnPrompts
+    from moot.core.prompt_files import PromptFiles
 
 WORDS_PER_TOKEN = 0.45
 """How many words to ask for, per token of the cap: replies then end by themselves, well before it."""
 
+SMALL_TOKENS = 130
+"""What a small model writes at most in a speech."""
+RULES = "rules"
+
+SHARED = Path(__file__).parent / "shared"
+"""Prompt files for whichever format asks for them."""
 LEFT_OUT = "[earlier turns left out]"
 PERSON = "the person who asked"
 
-_SPEECH = re.compile(r"^<turn by=.*?^</turn>$", re.DOTALL | re.MULTILINE)
-_TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:turn|topic|source)\b)", re.IGNORECASE)
+_SPEECH = re.compile(r"^<(turn|source) .*?^</\1>$", re.DOTALL | re.MULTILINE)
+_TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:turn|topic|source|tool|task)\b)", re.IGNORECASE)
 
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
@@ -48,25 +59,48 @@ class Part(NamedTuple):
     position: int | None = None
 
 
-class _Environment(jinja2.Environment):
-    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """In one dict: a chain of them takes longer to go through than a prompt to render."""
-        return {**self.globals, **(d or {})}
-
-
 class Prompts:
     """The prompt files of all formats; a file `<overrides>/<format>/<kind>.md` replaces the format's own."""
 
-    def __init__(self, overrides: Path | None = None) -> None:
-        self.own = OwnPrompts(overrides, data) if overrides else None
-        self._environments: dict[tuple[str, int], jinja2.Environment] = {}
+    def __init__(self, overrides: Path | None = None, small: Collection[str] = ()) -> None:
+        """`small` are models that long prompts confuse: they get a format's `<kind>.small.md` where it has one."""
+        self.own = _own_prompts(overrides) if overrides else None
+        self._small = small
 
     def messages(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
+        if self._is_short(format, debate, step):
+            return self._short(format, debate, step)
         now = Part("user", self.instruction(format, debate, step, len(debate.transcript)))
         grouped = groupby([*self.read(format, debate, step), now], key=lambda part: part.role)
         texts = ((role, "\n\n".join(part.text for part in parts)) for role, parts in grouped)
         rules: tuple[Role, str] = ("system", self.rules(format, debate, step))
         return tuple(Message(role, without_chat_tokens(text)) for role, text in (rules, *texts))
+
+    def cap(self, debate: Debate[Any], step: Step) -> int:
+        """The most tokens a step may write; a small model loses its thread soon, unless somebody wants more of it."""
+        cap = step.max_tokens or debate.output_cap(step.seat)
+        speaks = step.answer is None and debate.model_of(step) in self._small
+        return min(cap, SMALL_TOKENS) if speaks and step.seat not in debate.settings.max_tokens else cap
+
+    def _is_short(self, format: AnyFormat, debate: Debate[Any], step: Step) -> bool:
+        s, file = debate.settings, format.folder / f"{step.prompt or step.kind}.small.md"
+        return debate.model_of(step) in self._small and not (self.own or s.sources or s.research) and file.is_file()
+
+    def _short(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
+        """One request in which little is said: what was spoken last stands in it, if its file wants it there."""
+        read = [debate.transcript[at] for at in _places(debate, step)]
+        heard = [(_name(format, step, turn), turn) for turn in read if _reads(format, step, turn)]
+        variables: dict[str, object] = {
+            "topic": debate.topic,
+            "seat": format.seat(step.seat),
+            "round": step.round,
+            "names": step.aliases or {},
+            "others": [(name, turn.content) for name, turn in heard if turn.seat != step.seat],
+            **step.variables,
+        }
+        texts = (self._render(format, f"{name}.small", **variables) for name in (RULES, step.prompt or step.kind))
+        system, asked = map(without_chat_tokens, texts)
+        return Message("system", system), Message("user", asked)
 
     def read(self, format: AnyFormat, debate: Debate[Any], step: Step, since: int = 0) -> Iterator[Part]:
         """What the turns from `since` on add to a prompt: one growing text for all seats that read each other, or the
@@ -74,20 +108,45 @@ class Prompts:
         alone = layout(format, debate, step) == "per_seat"
         for at in _places(debate, step)[since:]:
             turn = debate.transcript[at]
-            if alone and turn.seat == step.seat and _sees(step, turn):
+            if step.visible is not None and at not in step.visible and turn.seat != "human" and not is_research(turn):
+                continue
+            if is_research(turn):  # which everybody reads, whoever had it looked up
+                yield from [Part("user", text, at)] if (text := _looked_up(debate, turn)) else []
+            elif alone and turn.seat == step.seat and _sees(format, step, turn):
                 yield Part("user", self.instruction(format, debate, debate.steps[at], at))
                 yield Part("assistant", _blinded(format, step, turn.content), at)
             elif _reads(format, step, turn):
                 yield Part("user", _speech(format, step, turn), at)
 
     def rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> str:
+        """What all seats share; the sources come first, as they are the same whatever the step says beside them."""
         names = step.aliases or {}
-        return self._render(format, "rules", topic=debate.topic, s=debate.settings, names=names, **step.variables)
+        rules = self._render(format, step.rules, topic=debate.topic, s=debate.settings, names=names, **step.variables)
+        with_sources = debate.settings.sources or debate.settings.research
+        return f"{self._sources(format, debate)}\n\n{rules}" if with_sources and not format.own_sources else rules
+
+    def _sources(self, format: AnyFormat, debate: Debate[Any]) -> str:
+        return debate.once(
+            "shown sources",
+            lambda: self._render(
+                format,
+                "sources",
+                sources=shown(debate),
+                whole=read_whole(debate),
+                s=debate.settings,
+            ),
+        )
 
     def instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
+        """What the seat is to do now, after what it needs of long sources."""
+        if step.kind == LOOK_UP:
+            task = self.instruction(format, debate, replace(step, kind=step.prompt), at)
+            found: Any = step.variables["found"]
+            asked = {"tools": step.variables["tools"], "found": found, "most": SEARCHES - len(found)}
+            return self._render(format, LOOK_UP, task=task, **asked)
         seat = format.seat(step.seat)
-        cap = step.max_tokens or debate.output_cap(seat.name)
-        return self._render(
+        cap = self.cap(debate, step)
+        task = self._render(
             format,
             step.prompt or step.kind,
             topic=debate.topic,
@@ -99,25 +158,43 @@ class Prompts:
             names=step.aliases or {},
             **step.variables,
         )
+        found = passages(debate, step, at)
+        handed = self._render(format, "evidence", passages=found, cited=step.evidence == "cited") if found else ""
+        false = told_to(debate, step, at, self._names(format, debate, step)) if not format.own_sources else []
+        told = self._render(format, "false_quotes", told=false) if false else ""
+        return "\n\n".join(filter(None, (handed, told, task)))
+
+    def _names(self, format: AnyFormat, debate: Debate[Any], step: Step) -> dict[str, str]:
+        """How the seat of a step knows the others."""
+        if step.aliases is not None:
+            return dict(step.aliases)
+        return {seat: format.title(seat, debate) for seat in debate.seats}
+
+    def used_by_rules(self, format: AnyFormat, rules: str) -> Collection[str] | None:
+        """The names of the variables that the rules speak of; None when that cannot be told from their file alone."""
+        return None if self.own else _files_of(format).used(rules)
 
     def _render(self, format: AnyFormat, name: str, **variables: object) -> str:
         if self.own and (own := self.own.render(format.name, name, variables)) is not None:
             return own
-        return self._environment(format).get_template(f"{name}.md").render(variables).strip()
+        return _files_of(format).render(name, variables)
 
-    def _environment(self, format: AnyFormat) -> jinja2.Environment:
-        version = format.name, format.version
-        if version not in self._environments:
-            environment = _Environment(
-                loader=jinja2.FileSystemLoader(format.folder),
-                undefined=jinja2.StrictUndefined,
-                trim_blocks=True,
-                lstrip_blocks=True,
-                auto_reload=False,
-            )
-            environment.filters["data"] = data
-            self._environments[version] = environment
-        return self._environments[version]
+
+def has_short_prompts(format: AnyFormat) -> bool:
+    """Whether a format has prompts for models that long ones confuse."""
+    return (format.folder / f"{RULES}.small.md").is_file()
+
+
+def _files_of(format: AnyFormat) -> PromptFiles:
+    from moot.core.prompt_files import prompt_files  # Jinja is slow to import, and a list needs none
+
+    return prompt_files((format.folder, SHARED), data)
+
+
+def _own_prompts(folder: Path) -> OwnPrompts:
+    from moot.core.own_prompts import OwnPrompts
+
+    return OwnPrompts(folder, data)
 
 
 def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -134,7 +211,8 @@ def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:
 def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["shared", "per_seat"]:
     """`shared` when one model fills all seats of the step's group."""
     group = format.seat(step.seat).group
-    models = {debate.seats[seat.name].model for seat in format.seats if seat.group == group}
+    seated = (seat.name for seat in format.seats if seat.group == group and seat.name in debate.seats)
+    models = {debate.seats[name].model for name in seated}
     return "shared" if len(models) <= 1 else "per_seat"
 
 
@@ -175,23 +253,39 @@ def _readable(debate: Debate[Any], step: Step, before: int) -> Iterator[Turn]:
 def _reads(format: AnyFormat, step: Step, turn: Turn) -> bool:
     if turn.seat == "human":
         return bool(turn.content) and turn.kind not in ("conclude", "settings")
-    if not _sees(step, turn):
+    if not _sees(format, step, turn):
         return False
     if step.aliases is not None:
         return turn.seat in step.aliases
     return any(seat.name == turn.seat and seat.player == "model" for seat in format.seats)
 
 
-def _sees(step: Step, turn: Turn) -> bool:
-    return bool(turn.content) and (step.visible is None or turn.position in step.visible)
+def _sees(format: AnyFormat, step: Step, turn: Turn) -> bool:
+    if not turn.content or turn.kind in format.folded:
+        return False
+    return step.visible is None or turn.position in step.visible
 
 
 def _speech(format: AnyFormat, step: Step, turn: Turn) -> str:
     """A turn as another seat reads it."""
-    name = PERSON if turn.seat == "human" else step.aliases[turn.seat] if step.aliases else format.title(turn.seat)
-    name = data(name).replace('"', "'")
+    name = data(_name(format, step, turn)).replace('"', "'")
     round = f' round="{turn.round}"' if turn.round is not None else ""
     return f'<turn by="{name}"{round}>\n{data(_blinded(format, step, turn.content))}\n</turn>'
+
+
+def _name(format: AnyFormat, step: Step, turn: Turn) -> str:
+    """How the seat of a step knows who spoke."""
+    return PERSON if turn.seat == "human" else step.aliases[turn.seat] if step.aliases else format.title(turn.seat)
+
+
+def _looked_up(debate: Debate[Any], turn: Turn) -> str:
+    """What was found, as all seats read it; who had it looked up is not said."""
+    return "\n".join(
+        f'<source tag="{each.tag}" name="{data(each.name)}">\n{data(each.text)}\n</source>'
+        if isinstance(each, Shown)
+        else f'<source name="{data(each.name)}">\n{data(each.text or f"Nothing was found: {each.error}")}\n</source>'
+        for each in looked_up(debate, turn)
+    )
 
 
 def _blinded(format: AnyFormat, step: Step, text: str) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import count, takewhile
 from typing import Any
 
 from pydantic import ValidationError
 
 from moot.core.changes import apply, is_change
+from moot.core.coverage import with_sources
 from moot.core.debate import Outcome, Record, Step, Turn
 from moot.core.events import TurnFinished, turn_finished
 from moot.core.format import USE_ITS_VERSION, AnyFormat
-from moot.core.script import Concluded, Debate
+from moot.core.script import Concluded, Debate, Lazy
 from moot.errors import ScriptChanged
 
 INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
@@ -47,7 +49,7 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
         return
     for turn in turns:
         try:
-            title, notes = format.title(turn.seat, debate), format.notes(debate, turn)
+            title, notes = format.title(turn.seat, debate), format.notes_on(debate, turn)
         except ValidationError:  # data of another version
             title, notes = format.title(turn.seat), ()
         yield turn_finished(record.id, turn, title, notes)
@@ -72,9 +74,14 @@ class ScriptRun:
         self.stored = {turn.position: turn for turn in turns}
         self.script = format.script(debate)
         self.batch: tuple[Step, ...] = ()
-        self.outcome: Outcome | None = None
+        self._ended: Lazy[Outcome] | None = None
         self._take_changes()
         self._step(lambda: next(self.script))
+
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """What the script has come to, once it is through."""
+        return self._ended() if callable(self._ended) else self._ended
 
     @property
     def base(self) -> int:
@@ -108,6 +115,13 @@ class ScriptRun:
         while self.batch and not self.missing():
             self.advance(self.replayed())
 
+    def ended(self) -> Outcome:
+        """What a script that is through has come to, with the claims that were made on the way."""
+        if self.outcome is None:
+            raise TypeError(f"the script of {self.format.name} returned no outcome")
+        outcome = with_sources(self.debate, self.outcome, lambda seat: self.format.title(seat, self.debate))
+        return outcome.model_copy(update={"ledger": self.format.claims(self.debate)})
+
     def _check(self) -> None:
         """What is stored of the batch must be what the script asks for."""
         for at, step in enumerate(self.batch, self.base):
@@ -134,7 +148,7 @@ class ScriptRun:
         try:
             self.batch = move()
         except StopIteration as end:
-            self.batch, self.outcome = (), end.value
+            self.batch, self._ended = (), end.value
             if any(position >= self.base for position in self.stored):
                 raise ScriptChanged(
                     f"{self.debate.id} has turns after the end of {self.format.name} version {self.format.version}; "

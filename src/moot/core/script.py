@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 from moot.core.debate import (
     NO_USAGE,
     Answer,
+    Evidence,
     HumanReply,
     Outcome,
     Question,
@@ -19,7 +20,10 @@ from moot.core.debate import (
     Turn,
     Usage,
 )
-from moot.core.duration import span_seconds
+from moot.core.duration import LATELY, SLACK, pace_of_all, span_seconds
+from moot.core.evidence import resolved, searches
+from moot.core.research import MAX_FOUND, Finding, found, researching
+from moot.sources.source import Source
 from moot.text.language import Language, language_of
 
 S = TypeVar("S", bound=Settings)
@@ -31,6 +35,8 @@ O_co = TypeVar("O_co", bound=Outcome, covariant=True)
 
 Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], T]
 """A script, or a part of one that comes to something."""
+Lazy: TypeAlias = T | Callable[[], T]
+"""An outcome, or what makes it: one that reads much is made when it is asked for, and never in a rehearsal."""
 
 
 class Concluded(Exception):
@@ -51,23 +57,41 @@ class Debate(Generic[S]):
     stop_reason: str | None = None
     debating: bool = False
     """Inside `until_closing`: a person or a limit may still end the rounds."""
+    checks: frozenset[str] = frozenset()
+    """The kinds of turns that only examine the debate: they are none of what its limits on speaking are about."""
+    rehearsed: bool = False
+    """Nobody plays it: an estimate wants every step that may be asked for."""
+    own_sources: bool = False
+    """Its format deals with sources by itself."""
     played_to: Callable[[int], int] = lambda played: played
     """The round after which the next is to be played, told when one is over: an estimate passes over those it knows."""
     _speaking: int = 0
     _reserve: int = 0
+    _debaters: frozenset[str] | None = None
+    """Those who speak in rounds and do not close; None in a format without rounds."""
+    _researched: set[tuple[str, int | None]] = field(default_factory=set)
     _round_start: int = 0
     _spoken_before: int = 0
     _counted: int = 0
     """So many turns are in the fields below; what is asked at every step must not read all turns every time."""
     _usage: Usage = NO_USAGE
+    _checked: int = 0
+    """Output tokens of turns that only examine."""
     _spoken: int = 0
     _rounds: dict[int | None, list[Turn]] = field(default_factory=dict)
     _of_seat: dict[str, list[Turn]] = field(default_factory=dict)
+    _found: dict[Source, Finding] = field(default_factory=dict)
     _kept: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def language(self) -> Language:
         return language_of(self.settings.own_words(self.topic), self.settings.language)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The documents that can be quoted; the first is S1. Those that were found come last."""
+        self._count()
+        return (*self.settings.sources, *self._found)
 
     def ask(
         self,
@@ -80,6 +104,8 @@ class Debate(Generic[S]):
         visible: frozenset[int] | range | None = None,
         timeout: float | None = None,
         max_tokens: int | None = None,
+        evidence: Evidence | None = None,
+        looks_for: tuple[str, ...] = (),
         **variables: object,
     ) -> Script[Turn]:
         step = Step(
@@ -92,6 +118,8 @@ class Debate(Generic[S]):
             max_tokens=max_tokens,
             visible=visible,
             timeout=timeout,
+            evidence=evidence,
+            looks_for=looks_for,
         )
         (turn,) = yield from self.ask_all([step])
         return turn
@@ -99,17 +127,38 @@ class Debate(Generic[S]):
     def ask_person(self, kind: str, question: Question, round: int | None = None) -> Script[HumanReply]:
         """Ask the person in the `human` seat; the debate waits, holding nothing, until there is an answer."""
         (turn,) = yield from self.ask_all([Step("human", kind, round, question=question)])
-        return HumanReply((turn.data or {}).get("action", question.actions[0]), turn.content, turn.position)  # type: ignore[arg-type]
+        action: Any = (turn.data or {}).get("action", question.actions[0])
+        return HumanReply(action, turn.content, turn.position, who=turn.who)
 
     def ask_all(self, steps: Sequence[Step]) -> Script[tuple[Turn, ...]]:
-        """Several steps that play in parallel, none seeing another's turn."""
-        return (yield tuple(self._capped(step) for step in steps)) if steps else ()
+        """Several steps that play in parallel, none seeing another's turn; what they need of sources is found first."""
+        if not steps:
+            return ()
+        if searched := searches(self, steps):
+            yield searched
+        capped = [self._capped(step) for step in steps]
+        if looked_up := [researching(step) for step in capped if self._looks_things_up(step)]:
+            self._researched |= {(step.seat, step.round) for step in capped}
+            yield tuple(looked_up)
+        return (yield tuple(capped))
+
+    def _looks_things_up(self, step: Step) -> bool:
+        """Whether a debater speaks for the first time in a round; those who lead, note or judge argue nothing."""
+        argues = (
+            step.seat in (self.seats if self._debaters is None else self._debaters) and step.kind not in self.checks
+        )
+        if not (self.settings.research and self.debating and argues):
+            return False
+        self._count()
+        return (step.seat, step.round) not in self._researched and len(self._found) < MAX_FOUND
 
     def _capped(self, step: Step) -> Step:
         if step.seat not in self.seats:
             return step
-        cap = self.output_cap(step.seat)
-        return replace(step, max_tokens=cap if step.max_tokens is None else max(1, min(cap, step.max_tokens)))
+        checks = step.kind in self.checks
+        cap = self.seats[step.seat].max_tokens if checks else self.output_cap(step.seat)
+        most = cap if step.max_tokens is None else max(1, min(cap, step.max_tokens))
+        return replace(step, max_tokens=most, evidence=resolved(self, step))
 
     @contextmanager
     def until_closing(self) -> Iterator[None]:
@@ -131,7 +180,7 @@ class Debate(Generic[S]):
         """
         limit = self.settings.max_total_output_tokens
         usual = usual or sum(self.seats[seat].max_tokens for seat in speaking)
-        self._speaking = len(speaking)
+        self._speaking, self._debaters = len(speaking), frozenset(speaking) - frozenset(closing)
         self._reserve = min(sum(self.seats[seat].max_tokens for seat in closing), limit // 2)
         number = 0
         while number < self.settings.max_rounds:  # which a person may raise meanwhile
@@ -173,6 +222,16 @@ class Debate(Generic[S]):
         """Seconds in which turns were being played; waiting, stopped and crashed time is none."""
         return span_seconds(self.transcript)
 
+    def is_out_of_time(self) -> bool:
+        """Whether the time limit is reached, raised if it may be to what slow models need to write all they may."""
+        if self.rehearsed:
+            return False
+        s, spent = self.settings, self.runtime()
+        if spent < s.max_runtime_seconds:
+            return False
+        speed = pace_of_all(self.transcript[-LATELY:]) if s.extend_runtime else None
+        return speed is None or spent >= SLACK * s.max_total_output_tokens / speed
+
     def usage(self) -> Usage:
         self._count()
         return self._usage
@@ -196,18 +255,46 @@ class Debate(Generic[S]):
         if self._counted == len(self.transcript):  # as nearly always
             return
         for turn in self.transcript[self._counted :]:
-            self._spoken += turn.seat in self.seats
+            checks = turn.kind in self.checks
+            self._spoken += turn.seat in self.seats and not checks
+            self._checked += turn.usage.output_tokens if checks else 0
             self._usage += turn.usage
+            self._find(turn)
             self._rounds.setdefault(turn.round, []).append(turn)
             self._of_seat.setdefault(turn.seat, []).append(turn)
         self._counted = len(self.transcript)
 
+    def _find(self, turn: Turn) -> None:
+        for source in found(turn):
+            number = len(self.settings.sources) + len(self._found) + 1
+            self._found.setdefault(source, Finding(f"S{number}", turn.position))
+
+    def finding(self, source: Source) -> Finding:
+        """The tag of a source that was found, and where it was found first."""
+        self._count()
+        return self._found[source]
+
     def _costs_too_much(self) -> bool:
         """Whether another round like the last would exceed the limit."""
         limit, spent = self.settings.max_cost, self.usage().cost
-        last_round = sum((turn.usage for turn in self.transcript[self._round_start :]), NO_USAGE).cost
-        return limit is not None and spent is not None and spent + (last_round or 0.0) > limit
+        if limit is None or spent is None:
+            return False
+        said = (turn for turn in self.transcript[self._round_start :] if turn.kind not in self.checks)
+        last_round = sum((turn.usage for turn in said), NO_USAGE).cost
+        return spent + (last_round or 0.0) > limit
 
     def output_left(self) -> int:
         """Tokens the rounds may still write, when the closing seats' are kept in reserve."""
-        return self.settings.max_total_output_tokens - self.usage().output_tokens - self._reserve
+        return self.settings.max_total_output_tokens - self.debate_output() - self._reserve
+
+    def debate_output(self) -> int:
+        """Tokens written by now, but for those of turns that only examine."""
+        return self.usage().output_tokens - self._checked
+
+    def check_output(self) -> int:
+        """Tokens written by turns that only examine."""
+        self._count()
+        return self._checked
+
+    def model_of(self, step: Step) -> str:
+        return step.model or self.seats[step.seat].model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from moot.core.debate import Failure, Rating, Record, Turn, Workflow
+from moot.core.debate import Failure, Rating, Record, Tick, Turn, Workflow
 from moot.core.notices import Notice
 
 
@@ -18,3 +18,5 @@ class StoredDebate(NamedTuple):
     workflow: Workflow | None = None
     notices: tuple[Notice, ...] = ()
     """What webhooks were told or will be."""
+    ticks: tuple[Tick, ...] = ()
+    """Of its next steps, those that somebody has ticked, or unticked since."""

@@ -11,11 +11,11 @@ from typing import Any
 from typing_extensions import TypedDict  # pydantic can read those of `typing` from Python 3.12 on
 
 from moot.core.changes import current
-from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Turn, Usage
+from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Tick, Turn, Usage
 from moot.core.duration import span_seconds
 
 VERSION = 1
-SEARCHED, CONCLUDED = ("templates", "passages"), ("synthesis", "answer", "verdict")
+SEARCHED, CONCLUDED = ("templates", "passages", "evidence", "research"), ("synthesis", "answer", "verdict")
 """The kinds of turns in which something is searched, and of those outside the rounds that conclude."""
 
 
@@ -68,6 +68,13 @@ class OriginTrace(TypedDict):
     position: int
 
 
+class TickTrace(TypedDict):
+    step: int
+    done: bool
+    who: str
+    at: str
+
+
 class Trace(TypedDict):
     """Everything about one debate. `version` is raised when a field changes its meaning or goes."""
 
@@ -96,9 +103,14 @@ class Trace(TypedDict):
     """Computed by the format's rule, never by a person."""
     outcome: JsonObject | None
     origin: OriginTrace | None
+    ticks: list[TickTrace]
+    """Which next steps of the outcome somebody has ticked, or unticked since."""
+    sources: JsonObject | None
+    """What it has made of its sources: which were cited, what is quoted, what leads nowhere. None without any, and
+    in the event that ends a debate."""
 
 
-def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -> Trace:
+def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None, ticks: Sequence[Tick] = ()) -> Trace:
     record = current(record, turns)
     rounds = sorted({turn.round for turn in turns if turn.round is not None})
     rounds_left = len(rounds) < _max_rounds(record)
@@ -130,6 +142,8 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None) -
         "auto_score": _number(outcome.get("auto_score")),
         "outcome": record.outcome,
         "origin": {"debate": record.origin.debate, "position": record.origin.position} if record.origin else None,
+        "ticks": [{"step": each.step, "done": each.done, "who": each.who, "at": iso(each.at)} for each in ticks],
+        "sources": None,
     }
 
 

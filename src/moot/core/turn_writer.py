@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, NamedTuple, TypeAlias
 
 from moot.core.debate import Step
 from moot.core.emitter import Emitter
-from moot.core.events import TurnChunk, TurnStarted
-from moot.errors import ModelError
+from moot.core.events import StepRetrying, TurnChunk, TurnStarted
+from moot.core.pauses import PauseEnd, Pauses
+from moot.errors import ModelError, MootError
 
 Keep: TypeAlias = Callable[[Step, int, ModelError], Awaitable[None]]
 """Stores an attempt at a step that failed, with the text that had arrived."""
+
+
+class Again(NamedTuple):
+    """When a call that failed is made again, and how many attempts that makes."""
+
+    seconds: float
+    attempt: int
+    """The one that comes next."""
+    attempts: int
+    """How many there are at most."""
 
 
 class TurnWriter:
@@ -23,6 +34,7 @@ class TurnWriter:
         "_keep",
         "_length",
         "_model",
+        "_pauses",
         "_said",
         "_step",
         "_title",
@@ -31,12 +43,13 @@ class TurnWriter:
     )
 
     def __init__(
-        self, step: Step, position: int, *, emitter: Emitter, keep: Keep, model: str | None, title: str
+        self, step: Step, position: int, *, emitter: Emitter, keep: Keep, pauses: Pauses, model: str | None, title: str
     ) -> None:
         self._step = step
         self.position = position
         self._emitter = emitter
         self._keep = keep
+        self._pauses = pauses
         self._model = model
         self._title = title
         self._attempt = 0
@@ -71,6 +84,32 @@ class TurnWriter:
         """Keep what arrived of a broken reply and begin the turn again."""
         await self._keep(self._step, self.position, error)
         self._begin()
+
+    async def pause(self, error: ModelError, again: Again, pause: Coroutine[Any, Any, None]) -> PauseEnd:
+        """Tell the readers why nothing is said, and let the `pause` pass before the call is made again."""
+        if self._pauses.has_given_up(self._step.seat):
+            pause.close()
+            return "given_up"
+        self.tell_retry(error, again)
+        return await self._pauses.wait(self._step.seat, pause)
+
+    def tell_retry(self, error: MootError, again: Again) -> None:
+        step = self._step
+        self._emitter.emit(
+            StepRetrying(
+                seat=step.seat,
+                kind=step.kind,
+                round=step.round,
+                position=self.position,
+                code=error.code,
+                error=str(error),
+                attempt=again.attempt,
+                attempts=again.attempts,
+                seconds=round(again.seconds, 3),
+                model=self._model,
+                title=self._title,
+            )
+        )
 
     def _begin(self) -> None:
         self._attempt += 1

@@ -24,8 +24,9 @@ from typing import IO, Protocol
 import orjson
 
 from moot.core.debate import Issue, Workflow
+from moot.core.notices import Webhook
+from moot.core.workflows import WorkflowSettings
 from moot.delivery.webhooks import SECONDS, Attempt, attempt, opened
-from moot.settings import Webhook, WorkflowSettings
 from moot.text.files import publish
 from moot.text.markdown import front_matter
 from moot.text.plain import hiding, one_line, secrets_of, slug

@@ -20,9 +20,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from moot.core.debate import Status
-from moot.core.notices import EVENTS, Notice
+from moot.core.notices import EVENTS, Notice, Webhook
 from moot.errors import StoreError
-from moot.settings import Webhook
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -193,15 +192,11 @@ class WebhookSender:
         self._woken = {name: asyncio.Event() for name in self._hooks}
         self._finishing = False
 
-    def wake(self) -> None:
-        """Something has become due just now."""
-        for woken in self._woken.values():
-            woken.set()
-
     def finish(self) -> None:
         """Let `run` deliver what is due now, and end."""
         self._finishing = True
-        self.wake()
+        for woken in self._woken.values():
+            woken.set()
 
     async def run(self) -> None:
         """Deliver until told to finish; what a cancelled one was sending is due at once for whoever comes next."""

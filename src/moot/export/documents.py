@@ -5,12 +5,13 @@ from __future__ import annotations
 import orjson
 
 from moot.errors import InvalidInput
-from moot.export.transcript import transcript
+from moot.export.sources import with_sources
+from moot.export.transcript import claims_section, transcript
 from moot.reading.debate import Reading
 
 
 def export(reading: Reading, style: str) -> str:
-    """`md`, `html`, an `argdown` map, or `json`, which is the trace. Each brings in only what it needs."""
+    """`md`, `html`, an `argdown` or `aif` map, or `json`, which is the trace. Each brings in only what it needs."""
     match style:
         case "md":
             return document(reading)
@@ -20,13 +21,19 @@ def export(reading: Reading, style: str) -> str:
             from moot.export.argdown import argdown
 
             return argdown(reading)
+        case "aif":
+            from moot.export.aif import aif
+
+            return aif(reading)
         case "html":
             from moot.export.html import page
 
             return page(document(reading), reading.record.title)
-    raise InvalidInput(f"cannot export as {style!r}; choose md, json, html or argdown")
+    raise InvalidInput(f"cannot export as {style!r}; choose md, json, html, argdown or aif")
 
 
 def document(reading: Reading) -> str:
-    """The outcome's own document, or the transcript."""
-    return reading.document or transcript(reading)
+    """The outcome's own document, or the transcript; with the claims that were noted and the sources it cites."""
+    text = reading.document
+    whole = "\n".join(filter(None, [text or transcript(reading), claims_section(reading)]))
+    return with_sources(reading, whole, turns=text is None)

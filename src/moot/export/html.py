@@ -20,9 +20,9 @@ HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 TABLES = {"table", "thead", "tbody", "tr", "th", "td"}
 PARTS = {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "section", "strong", "sup", "ul"}
 TAGS = PARTS | HEADINGS | TABLES
-ATTRIBUTES = {"a": {"href", "id"}, "ol": {"start"}, **{tag: {"id"} for tag in ("li", "p", *HEADINGS)}}
+ATTRIBUTES = {"a": {"href", "id"}, "ol": {"start"}, **{tag: {"id"} for tag in ("blockquote", "li", "p", *HEADINGS)}}
 SCHEMES = {"http", "https", "mailto"}
-_ANCHOR = re.compile(r'<a id="(turn-[0-9]+)"></a>')
+_ANCHOR = re.compile(r'<a id="(turn-[0-9]+|source-s[0-9]+(?:-at-[0-9]+)?)"></a>')
 
 STYLE = """\
 :root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1f2328; --soft: #5b626b; --line: #dcdfe3; --tint: #f2f3f1;
@@ -39,7 +39,7 @@ h1 + p { color: var(--soft); margin: 0 0 2.5rem; font: .875rem/1.5 system-ui, -a
 h2 { font-size: 1.35rem; margin: 3rem 0 1rem; padding-top: 1.25rem; border-top: 1px solid var(--line) }
 h3 { font-size: 1.0625rem; margin: 2.25rem 0 .5rem; scroll-margin-top: 1rem }
 h4, h5, h6 { font-size: 1rem; margin: 1.5rem 0 .25rem; color: var(--soft) }
-h3:target { background: var(--tint); box-shadow: -.5rem 0 0 var(--tint), .5rem 0 0 var(--tint) }
+h3:target, blockquote:target { background: var(--tint); box-shadow: -.5rem 0 0 var(--tint), .5rem 0 0 var(--tint) }
 p, ul, ol, blockquote, pre, table { margin: 0 0 1rem }
 ul, ol { padding-left: 1.4rem }
 a { color: var(--link); text-underline-offset: .15em }

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 from moot.core.debate import Outcome, Record
 from moot.core.events import TurnFinished
 from moot.core.trace import iso
-from moot.reading.debate import Reading
+from moot.reading.debate import Reading, Section
 from moot.reading.words import short_model
+from moot.text.language import Language
 from moot.text.markdown import MAX_HEADING, MAX_TITLE, contained, front_matter, in_line, readable, table_of
 from moot.text.plain import shortened
 from moot.trust.figures import section
@@ -20,14 +21,27 @@ from moot.trust.figures import section
 
 def transcript(reading: Reading) -> str:
     """Every word of a debate, with its outcome, as markdown."""
-    folded = reading.format.folded
+    folded, say = reading.format.folded, _language(reading)
     blocks = [
         *_heading(reading),
-        "## Outcome",
+        f"## {say('Outcome')}",
         *(outcome_blocks(reading.outcome) if reading.outcome else _no_outcome(reading.record)),
-        *(block for section in reading.sections for block in (f"## {section.title}", *_turns(section.turns, folded))),
+        *(
+            block
+            for section in reading.sections
+            for block in (f"## {_title(section, say)}", *_turns(section.turns, folded))
+        ),
     ]
     return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _language(reading: Reading) -> Language:
+    return reading.outcome.say if reading.outcome else reading.record.language
+
+
+def _title(section: Section, say: Language) -> str:
+    named = {"Opening": say("Opening"), "Closing": say("Closing")}
+    return named.get(section.title) or say("Round {round}", round=section.turns[0].round)
 
 
 def outcome_blocks(outcome: Outcome) -> Iterator[str]:
@@ -44,8 +58,28 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
     if outcome.figures:
         yield section(outcome.figures, outcome.say, 3)
     if outcome.caveats:
-        yield "Before you trust it:"
+        say = outcome.say
+        yield f"{say('Before you trust it')}:"
         yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
+
+
+def claims_section(reading: Reading) -> str:
+    """What was claimed, what was said to it, and how it ended; empty where nobody noted it."""
+    ledger, say = reading.ledger, reading.record.language
+    if not ledger or not ledger.claims:
+        return ""
+    header = ("", say("who"), say("how it ended"), say("says to others"), say("claim"))
+    rows = [
+        (
+            claim.id,
+            reading.titles.get(claim.seat, claim.seat),
+            claim.status or "–",
+            ", ".join(f"{link.how} {link.to}" for link in claim.links) or "–",
+            claim.text,
+        )
+        for claim in ledger.claims
+    ]
+    return f"## {say('Claims')}\n\n{table_of((header, *rows))}\n"
 
 
 def _heading(reading: Reading) -> Iterator[str]:
@@ -58,7 +92,8 @@ def _heading(reading: Reading) -> Iterator[str]:
     facts.append(str(record.origin) if record.origin else "")
     yield " · ".join(in_line(fact) for fact in facts if fact)
     if title != record.topic.strip():
-        yield "## Question"
+        say = _language(reading)
+        yield f"## {say('Question')}"
         yield contained(record.topic, MAX_HEADING)
 
 

@@ -5,7 +5,11 @@ A package adds a format by an entry point in the group `moot.formats` that names
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoints, entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,7 +17,7 @@ from moot.core.format import AnyFormat, Choice, Format
 from moot.errors import InvalidInput, Missing, WrongStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from pydantic import JsonValue
 
@@ -24,22 +28,45 @@ DEFAULT = "panel"
 """What a debate is that names no format."""
 
 
-def built_in() -> tuple[AnyFormat, ...]:
-    from moot.formats.critique.format import CRITIQUE
-    from moot.formats.duel.format import DUEL
-    from moot.formats.evaluation.format import EVALUATION
-    from moot.formats.panel.format import PANEL
+BUILT_IN = ("panel", "duel", "evaluation", "critique", "poll")
 
-    return (PANEL, DUEL, EVALUATION, CRITIQUE)
+
+class _Formats(Mapping[str, AnyFormat]):
+    """Those of moot are imported when they are asked for: a list needs none of them, and a duel no panel."""
+
+    def __init__(self, others: Mapping[str, AnyFormat]) -> None:
+        self._others = others
+
+    def __getitem__(self, name: str) -> AnyFormat:
+        return _built_in(name) if name in BUILT_IN else self._others[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in BUILT_IN or name in self._others
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*BUILT_IN, *self._others))
+
+    def __len__(self) -> int:
+        return len(BUILT_IN) + len(self._others)
+
+
+@cache
+def _built_in(name: str) -> AnyFormat:
+    format: AnyFormat = getattr(import_module(f"moot.formats.{name}.format"), name.upper())
+    return format
+
+
+def built_in() -> tuple[AnyFormat, ...]:
+    return tuple(map(_built_in, BUILT_IN))
 
 
 def load() -> Mapping[str, AnyFormat]:
     """All formats by name."""
-    return by_name([*built_in(), *installed()])
+    return _Formats(by_name(installed(), BUILT_IN))
 
 
 def installed() -> Iterable[AnyFormat]:
-    for entry in entry_points(group=GROUP):
+    for entry in _entry_points(tuple(sys.path)):
         try:
             format = entry.load()
         except (ImportError, AttributeError) as error:
@@ -47,6 +74,12 @@ def installed() -> Iterable[AnyFormat]:
         if not isinstance(format, Format):
             raise InvalidInput(f"entry point {entry.value!r} in group {GROUP} is no moot.model.Format")
         yield format
+
+
+@cache
+def _entry_points(path: tuple[str, ...]) -> EntryPoints:
+    """Looked for once for each path: it means to read a file of every package there is."""
+    return entry_points(group=GROUP)
 
 
 def choices(
@@ -57,10 +90,10 @@ def choices(
     return [choice for known in found for choice in known]
 
 
-def by_name(formats: Iterable[AnyFormat]) -> Mapping[str, AnyFormat]:
+def by_name(formats: Iterable[AnyFormat], taken: Collection[str] = ()) -> Mapping[str, AnyFormat]:
     known: dict[str, AnyFormat] = {}
     for format in formats:
-        if format.name in known:
+        if format.name in known or format.name in taken:
             raise InvalidInput(f"two formats are named {format.name!r}; uninstall one of them")
         known[format.name] = format
     return MappingProxyType(known)

@@ -31,7 +31,7 @@ from moot.core.engine import RunResult
 from moot.core.events import DebateStopped, Event, RoundStarted, TurnFinished, encode
 from moot.core.format import AnyFormat
 from moot.core.replay import INTERRUPTIONS, next_steps
-from moot.errors import Busy, DebateEnded, Fenced, InvalidInput, WrongStatus, faults
+from moot.errors import Busy, DebateEnded, Fenced, InvalidInput, WrongStatus, faults, meant
 from moot.formats import DEFAULT, find
 from moot.reading.debate import Reading
 
@@ -84,8 +84,8 @@ def debate_graph(
     found = find(app.formats, format)
     known = found.settings.model_fields
     if unknown := sorted(settings.keys() - known):  # all else about them is said when a debate is made
-        told = "Extra inputs are not permitted"
-        raise InvalidInput(f"{format} settings: {', '.join(unknown)}: {told}; known: {', '.join(known)}")
+        told = f"{', '.join(unknown)}: not known{meant(unknown[0], known)}"
+        raise InvalidInput(f"{format} settings: {told}; known: {', '.join(known)}")
     nodes = _Nodes(app, found, settings)
     graph = StateGraph(DebateState, input_schema=DebateInput, output_schema=DebateOutput)
     graph.add_node("analyze", nodes.analyze, input_schema=DebateInput)

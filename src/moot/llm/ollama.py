@@ -108,14 +108,18 @@ class OllamaClient:
 
     async def _context(self, request: Request) -> int:
         """The context to ask for. It never shrinks, as Ollama loads a model anew to change it."""
-        model = request.model
-        if model not in self._largest:
-            self._largest[model] = await self._largest_context(model)
+        model, largest = request.model, await self.largest_context(request.model)
         wanted = needed_context(prompt_characters(request), request.max_tokens)
-        self._contexts[model] = max(self._contexts.get(model, 0), min(wanted, self._largest[model]))
+        self._contexts[model] = max(self._contexts.get(model, 0), min(wanted, largest))
         return self._contexts[model]
 
-    async def _largest_context(self, model: str) -> int:
+    async def largest_context(self, model: str) -> int:
+        """How many tokens a model can read at most."""
+        if model not in self._largest:
+            self._largest[model] = await self._asked_context(model)
+        return self._largest[model]
+
+    async def _asked_context(self, model: str) -> int:
         with suppress(ModelError):  # what is wrong will be said by the call itself
             return await self._server.fetch(
                 "api/show", _context_length, does="describe its models", body={"model": model}, model=model

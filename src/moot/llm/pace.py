@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from moot.errors import InvalidInput, ModelError, RateLimited, ServerFault
 
@@ -70,6 +70,11 @@ class Pace:
         if self._limited:
             self._succeeded()
 
+    def end_pause(self) -> None:
+        """Ask the provider again now, as a person wants it."""
+        self._paused_until = -math.inf
+        self._change.set()
+
     async def _enter(self) -> None:
         """Wait for a place, first come first served: whoever holds the line is the next to start."""
         async with self._line:
@@ -78,7 +83,10 @@ class Pace:
                     self._change.clear()
                     await self._change.wait()
                 elif (seconds := self._next_start() - _now()) > 0:
-                    await asyncio.sleep(seconds)
+                    self._change.clear()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(seconds):
+                            await self._change.wait()
                 else:
                     break
             self._last_start = _now()

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from moot.core.debate import ModelKind
-from moot.errors import InvalidInput
+from moot.errors import InvalidInput, meant
 from moot.llm.addresses import public_name
 from moot.llm.client import Timeouts
 from moot.llm.dialect import Dialect
@@ -205,8 +205,10 @@ def parse_name(name: str, known: Mapping[str, Provider]) -> ModelName:
         return ModelName(url.rstrip("/"), model)
     provider, colon, model = name.partition(":")
     if provider != "local" and provider not in known:
+        near = meant(provider, ("local", *known))
         raise InvalidInput(
-            f"no provider in {public_name(name)!r}: write PROVIDER:MODEL with one of local, {', '.join(known)}, or http://HOST/v1#MODEL"
+            f"no provider in {public_name(name)!r}{near or ':'} write PROVIDER:MODEL with one of local, "
+            f"{', '.join(known)}, or http://HOST/v1#MODEL"
         )
     if not colon or not model:
         raise InvalidInput(f"{name!r} names no model: write {provider}:MODEL")

@@ -1,19 +1,23 @@
 """Recordings of model calls at the level of the `Client` port: the same for every dialect, and no place for a key.
 
-A recording is a file of JSON lines: a header, then each call as it ended. Knows no debate and no server.
+A recording is a file of JSON lines, compressed if its name ends in .gz: a header, then each call as it ended. Knows no
+debate and no server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import time
+import zlib
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, Literal, TypeAlias, cast
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -99,7 +103,7 @@ class Recorder:
         try:
             private_folder(path.parent)
             private_file(path, os.O_EXCL)  # it holds all that was asked and answered
-            with path.open("ab") as file:
+            with _opened(path, "ab") as file:
                 file.write(orjson.dumps({"moot_recording": VERSION}) + b"\n")
         except OSError as error:
             if path.exists():
@@ -113,7 +117,7 @@ class Recorder:
     def add(self, call: RecordedCall) -> None:
         """Append a call as one whole line, so that parallel calls do not mix and a crash costs at most the last."""
         try:
-            with self._path.open("ab") as file:
+            with _opened(self._path, "ab") as file:
                 file.write(orjson.dumps(call) + b"\n")
         except OSError as error:
             raise self._cannot(error) from None
@@ -166,26 +170,37 @@ class _RecordedClient:
         return completion
 
 
-_Key: TypeAlias = tuple[str, Request, bytes]
+Key: TypeAlias = tuple[str, Request, bytes]
 
 
 class Recording:
     """A recording to replay. Each of its calls is played once, in whatever order the requests come."""
 
-    def __init__(self, path: Path, calls: Iterable[RecordedCall], timing: bool, now: Callable[[], float]) -> None:
+    def __init__(
+        self, path: Path, calls: Iterable[RecordedCall], speed: float | None, now: Callable[[], float]
+    ) -> None:
         """Made by `load`; the path is for messages."""
         self._path = path
         self._calls = tuple(calls)
-        self._timing = timing
+        self._speed = speed
         self._now = now
-        self._left: dict[_Key, deque[RecordedCall]] = {}
+        self._left: dict[Key, deque[RecordedCall]] = {}
         for call in self._calls:
-            self._left.setdefault(_key(call.provider, call.request), deque()).append(call)
+            self._left.setdefault(key_of(call.provider, call.request), deque()).append(call)
 
     @classmethod
-    def load(cls, path: Path, timing: bool = False, *, now: Callable[[], float] = time.monotonic) -> Recording:
-        """Read a file; with `timing` its calls take as long as they did, else no time at all."""
-        return cls(path, _read(path), timing, now)
+    def load(
+        cls, path: Path, timing: bool = False, *, speed: float = 1.0, now: Callable[[], float] = time.monotonic
+    ) -> Recording:
+        """Read a file; with `timing` its calls take as long as they did, at a speed of 1, else no time at all."""
+        if not 0 < speed < inf:
+            raise InvalidInput(f"{speed:g} is no speed: 1 is as it was recorded, 0.5 half as fast")
+        return cls(path, calls_of(path), speed if timing else None, now)
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """Whose calls it holds, in the order of the file."""
+        return tuple(dict.fromkeys(call.provider for call in self._calls))
 
     def client(self, provider: str) -> Client:
         return _ReplayedClient(self, public_name(provider))
@@ -197,28 +212,16 @@ class Recording:
 
     async def play(self, provider: str, request: Request, on_text: Callable[[str], None]) -> Completion:
         """Answer as recorded. Raises NotRecorded, or the error the call ended in."""
-        left = self._left.get(_key(provider, request))
+        left = self._left.get(key_of(provider, request))
         if not left:
             raise NotRecorded(f"not in {self._path}: {self._why_not(provider, request)}")
         call = left.popleft()
         try:
-            await self._tell(call, on_text)
+            await tell(call, on_text, self._speed, self._now)
         except asyncio.CancelledError:
             left.appendleft(call)  # as a cancelled call is not recorded, so it is not played
             raise
         return call.ended()
-
-    async def _tell(self, call: RecordedCall, on_text: Callable[[str], None]) -> None:
-        start = self._now()
-        *spoken, ended = _seconds([*(at for at, _ in call.chunks), call.milliseconds])
-        for at, (_, text) in zip(spoken, call.chunks, strict=True):
-            await self._reach(start + at)
-            on_text(text)
-        await self._reach(start + ended)
-
-    async def _reach(self, moment: float) -> None:
-        if self._timing and (seconds := moment - self._now()) > 0:
-            await asyncio.sleep(seconds)
 
     def _why_not(self, provider: str, request: Request) -> str:
         """One line: the first difference to the call that was probably meant."""
@@ -226,13 +229,13 @@ class Recording:
         if not recorded:
             others = ", ".join(sorted({call.provider for call in self._calls})) or "nobody"
             return f"it has no calls of {provider}, only of {others}"
-        key = _key(provider, request)
-        if times := sum(_key(call.provider, call.request) == key for call in recorded):
+        key = key_of(provider, request)
+        if times := sum(key_of(call.provider, call.request) == key for call in recorded):
             return f"this call was recorded {times} times and is made once more"
         unused = [call.request for call in self.unused() if call.provider == provider]
         if not unused:
             return f"all {len(recorded)} calls of {provider} have been played"
-        return difference(request, min(unused, key=lambda other: _distance(request, other)))
+        return difference(request, min(unused, key=lambda other: distance(request, other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,23 @@ class _ReplayedClient:
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         return await self.recording.play(self.provider, request, on_text)
+
+
+async def tell(
+    call: RecordedCall, on_text: Callable[[str], None], speed: float | None, now: Callable[[], float]
+) -> None:
+    """Say what a call said, as fast as it did at a speed of 1, or at once without one."""
+    start = now()
+
+    async def reach(at: float) -> None:
+        if speed and (seconds := start + at / speed - now()) > 0:
+            await asyncio.sleep(seconds)
+
+    *spoken, ended = _seconds([*(at for at, _ in call.chunks), call.milliseconds])
+    for at, (_, text) in zip(spoken, call.chunks, strict=True):
+        await reach(at)
+        on_text(text)
+    await reach(ended)
 
 
 def _seconds(milliseconds: Iterable[float]) -> Iterator[float]:
@@ -270,11 +290,18 @@ def difference(asked: Request, recorded: Request) -> str:
     return "no difference"
 
 
-def _read(path: Path) -> Iterable[RecordedCall]:
+def _opened(path: Path, mode: Literal["rb", "ab"]) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, mode)) if path.suffix == ".gz" else path.open(mode)
+
+
+def calls_of(path: Path) -> Iterable[RecordedCall]:
     try:
-        header, *lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+        with _opened(path, "rb") as file:
+            header, *lines = file.read().removesuffix(b"\n").split(b"\n")
     except FileNotFoundError:
         raise Missing(f"there is no recording {path}: record it first") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InvalidInput(f"{path} is not compressed as its name says, or cut short: record it anew") from None
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
     _check_header(path, header)
@@ -300,7 +327,7 @@ def _check_header(path: Path, line: bytes) -> None:
         raise InvalidInput(f"{path} has version {version} in line 1, this moot reads {VERSION}: record it anew")
 
 
-def _key(provider: str, request: Request) -> _Key:
+def key_of(provider: str, request: Request) -> Key:
     return provider, replace(request, schema=None), _schema(request)
 
 
@@ -341,7 +368,7 @@ def _parts(request: Request) -> dict[str, str]:
     return parts | {"schema": _schema(request).decode()} | more
 
 
-def _distance(one: Request, other: Request) -> int:
+def distance(one: Request, other: Request) -> int:
     """How many characters of two requests have no partner at the beginning or the end of the other's part."""
     ours, theirs = _parts(one), _parts(other)
     return sum(_unmatched(ours.get(name, ""), theirs.get(name, "")) for name in ours | theirs)

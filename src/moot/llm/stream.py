@@ -214,15 +214,15 @@ class StreamedReply:
         return text.replace("\0", "\ufffd")
 
     def _take_object(self, payload: bytes) -> None:
+        rest = payload.strip()
+        if rest == b"[DONE]":
+            self.done = self.complete = True
+        if rest in (b"", b"[DONE]"):
+            return
         try:
-            chunk = orjson.loads(payload)
+            chunk = orjson.loads(rest)
         except orjson.JSONDecodeError:
-            if not (rest := payload.strip()):
-                return
-            if rest == b"[DONE]":
-                self.done = self.complete = True
-                return
-            chunk = self._load_leniently(payload)
+            chunk = self._load_leniently(rest)
         try:
             self.wire.take(self, chunk)
             error = chunk.get("error")

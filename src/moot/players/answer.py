@@ -122,7 +122,7 @@ def _read(text: str, answer: type[Answer], allow_partial: Literal["trailing-stri
     try:
         return answer.model_validate(clean(value))
     except ValidationError as error:
-        raise Unreadable(faults(error)) from None
+        raise Unreadable(faults(error).replace("Value error, ", "")) from None
 
 
 def rename(text: str, titles: Mapping[str, str]) -> str:

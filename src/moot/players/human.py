@@ -18,5 +18,5 @@ class HumanPlayer:
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         for said in await self._said(debate.id):
             if said.position == voice.position:
-                return PlayerReply(said.text, {"action": said.action})
+                return PlayerReply(said.text, {"action": said.action} | ({"who": said.who} if said.who else {}))
         raise HumanNeeded

@@ -1,4 +1,4 @@
-"""The library in a seat: it hands out reasoning templates, or passages of the sources.
+"""The library in a seat: it hands out reasoning templates, or passages of the sources, and compares meanings.
 
 A search that fails is told and marked, and the debate goes on without it, unless the step says otherwise.
 """
@@ -16,6 +16,7 @@ from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput, MootError
 from moot.retrieval.library import Library, names
 from moot.retrieval.search import Excerpt
+from moot.trust.novelty import MEANS_THE_SAME
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ class LibraryPlayer:
             "templates": self._templates,
             "passages": self._passages,
             "evidence": self._evidence,
+            "repeats": self._repeats,
         }
 
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
@@ -83,15 +85,23 @@ class LibraryPlayer:
         found = await self._library.evidence(texts, queries, had or {}, characters)
         embedder = await self._library.embedder()
         data: JsonObject = {
-            "evidence": {seat: [_handed_out(each) for each in given] for seat, given in found.passages.items()},
+            "evidence": {seat: [handed_out(each) for each in given] for seat, given in found.passages.items()},
             "total": found.total,
             "embedder": embedder.name,
         }
         number = sum(map(len, found.passages.values()))
-        return PlayerReply(f"{number} passages for {len(queries)} debaters, of {found.total} in the sources.", data)
+        told = f"{number} of {found.total} passages of the sources handed out."
+        return PlayerReply(told, data)
+
+    async def _repeats(self, said: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]]) -> PlayerReply:
+        """For each seat the share of its sentences that mean what it said before."""
+        shares = {seat: round(await self._library.repeated(told, before[seat]), 2) for seat, told in said.items()}
+        number = sum(share >= MEANS_THE_SAME for share in shares.values())
+        told = f"{number} of {len(shares)} debaters repeat in meaning what they said before."
+        return PlayerReply(told, {"repeats": dict(shares)})
 
 
-def _handed_out(excerpt: Excerpt) -> JsonObject:
+def handed_out(excerpt: Excerpt) -> JsonObject:
     return {
         "id": excerpt.id,
         "tag": excerpt.tag,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from moot.core.debate import NO_USAGE, Answer, JsonObject, Step
@@ -15,7 +15,7 @@ from moot.core.engine import PlayerReply
 from moot.core.format import AnyFormat
 from moot.core.prompts import Message, Prompts, shortened
 from moot.core.script import Debate
-from moot.core.turn_writer import TurnWriter
+from moot.core.turn_writer import Again, TurnWriter
 from moot.errors import (
     BadReply,
     ContextTooSmall,
@@ -26,7 +26,7 @@ from moot.errors import (
     ServerFault,
     Unreachable,
 )
-from moot.llm.client import Client, Completion, Connection, Request, Schema
+from moot.llm.client import Completion, Connection, Request, Schema
 from moot.llm.pace import MAX_PAUSE
 from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename, renamed
 from moot.text.chat_tokens import without_chat_tokens
@@ -40,7 +40,7 @@ class ModelPlayer:
         format: AnyFormat,
         prompts: Prompts,
         connect: Callable[[str], Awaitable[Connection]],
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
     ) -> None:
         self._format = format
         self._prompts = prompts
@@ -48,69 +48,73 @@ class ModelPlayer:
         self._sleep = sleep
 
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
-        name = debate.seats[step.seat].model
+        name = debate.model_of(step)
         connection = await self._connect(name)
-        request = self._request(debate, step, connection.model)
+        request = await self._request(debate, step, connection.model)
         titles = {neutral: self._format.title(seat, debate) for seat, neutral in (step.aliases or {}).items()}
         titles = {neutral: title for neutral, title in titles.items() if neutral != title}
         if step.answer is None:
-            return await self._speech(connection.client, request, titles, name, voice)
-        return await self._structured(connection.client, request, titles, step.answer, name, voice)
+            return await self._speech(connection, request, titles, name, voice)
+        return await self._structured(connection, request, titles, step.answer, name, voice)
 
-    def _request(self, debate: Debate[Any], step: Step, model: str) -> Request:
+    async def _request(self, debate: Debate[Any], step: Step, model: str) -> Request:
+        render = partial(self._prompts.messages, self._format, debate, step)
         return Request(
             model=model,
-            messages=self._prompts.messages(self._format, debate, step),
-            max_tokens=step.max_tokens or debate.output_cap(step.seat),
+            messages=await asyncio.to_thread(render) if self._prompts.own else render(),
+            max_tokens=self._prompts.cap(debate, step),
             temperature=debate.seats[step.seat].temperature,
             schema=_schema(step.answer) if step.answer else None,
             think=debate.settings.think,
         )
 
     async def _call(
-        self, client: Client, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
+        self, connection: Connection, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
     ) -> Completion:
         """Call; a prompt that is longer than the model can read is sent once more without its earlier turns."""
         try:
-            return await self._call_with_retries(client, request, voice, listener)
+            return await self._call_with_retries(connection, request, voice, listener)
         except ContextTooSmall:
             short = replace(request, messages=shortened(request.messages))
             if short == request:
                 raise
         try:
-            completion = await self._call_with_retries(client, short, voice, listener)
+            completion = await self._call_with_retries(connection, short, voice, listener)
         except ContextTooSmall as error:
             raise ContextTooSmall(f"without the earlier turns too, {error}") from None
         return replace(completion, dropped=(*completion.dropped, "early_turns"))
 
     async def _call_with_retries(
-        self, client: Client, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
+        self, connection: Connection, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
     ) -> Completion:
         """Call until it succeeds or asking again is useless; a broken reply starts the turn over."""
         failed = Counter[type[ModelError]]()
         while True:
             try:
-                return await client.complete(request, _noticed(listener(), voice))
+                return await connection.client.complete(request, _noticed(listener(), voice))
             except ModelError as error:
-                failed[type(error)] += 1
-                delay = retry_delay(error, failed[type(error)], random.random())  # noqa: S311 - jitter is no secret
-                if delay is None:
+                again = _again(error, failed)
+                if again is None:
                     raise
                 if error.partial:
                     await voice.start_over(error)
-            await self._sleep(delay)
+                ended = await voice.pause(error, again, self._sleep(again.seconds))
+                if ended != "over":
+                    connection.end_pause()
+                if ended == "given_up":
+                    raise
 
     async def _speech(
-        self, client: Client, request: Request, titles: Mapping[str, str], name: str, voice: TurnWriter
+        self, connection: Connection, request: Request, titles: Mapping[str, str], name: str, voice: TurnWriter
     ) -> PlayerReply:
         stream = SpeechStream(titles, voice.say)
-        completion = await self._call(client, request, voice, stream.restart)
+        completion = await self._call(connection, request, voice, stream.restart)
         stream.finish()
         return _reply(rename(completion.text, titles).strip(), None, name, [completion])
 
     async def _structured(
         self,
-        client: Client,
+        connection: Connection,
         request: Request,
         titles: Mapping[str, str],
         answer: type[Answer],
@@ -119,13 +123,13 @@ class ModelPlayer:
     ) -> PlayerReply:
         """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
         stream = AnswerStream(answer.shown, titles, voice.say)
-        first = await self._call(client, request, voice, stream.restart)
+        first = await self._call(connection, request, voice, stream.restart)
         try:
             return _answered(_parsed(first, answer), stream, titles, name, [first])
         except Unreadable as fault:
             await voice.start_over(BadReply(f"{name}: {fault}", partial=first.text))
             request = _repair(request, first.text, str(fault))
-        second = await self._call(client, request, voice, stream.restart)
+        second = await self._call(connection, request, voice, stream.restart)
         try:
             return _answered(_parsed(second, answer), stream, titles, name, [first, second], "repaired")
         except Unreadable as fault:
@@ -142,19 +146,42 @@ def _noticed(listen: Callable[[str], None], voice: TurnWriter) -> Callable[[str]
     return hear
 
 
+def _again(error: ModelError, failed: Counter[type[ModelError]]) -> Again | None:
+    """When to ask again after one more failure; each kind of failure has its own number of retries."""
+    failed[type(error)] += 1
+    same = failed[type(error)]
+    delay = retry_delay(error, same, random.random())  # noqa: S311 - jitter is no secret
+    return None if delay is None else Again(delay, failed.total() + 1, failed.total() - same + _retries(error) + 1)
+
+
 def retry_delay(error: ModelError, attempt: int, jitter: float) -> float | None:
     """Seconds to wait before asking again after the nth attempt failed so; None when there is no use in it."""
+    if attempt > _retries(error):
+        return None
+    match error:
+        case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
+            return seconds + jitter
+        case RateLimited() | ServerFault() | Unreachable(reached_before=True):
+            return 0.5 * 2.0 ** (attempt - 1) * (1 + jitter)
+        case Unreachable():
+            return 0.5
+        case _:
+            return 0.0
+
+
+def _retries(error: ModelError) -> int:
+    """How often it is worth asking again after such a failure."""
     match error:
         case ModelTimeout() | ReplyCut() | BadReply():
-            return 0.0 if attempt == 1 else None
+            return 1
         case Unreachable(reached_before=False):  # most likely a wrong address, or a server nobody has started
-            return 0.5 if attempt == 1 else None
-        case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)):
-            return seconds + jitter if attempt <= RETRIES and seconds <= MAX_PAUSE else None
+            return 1
+        case RateLimited(retry_after=float(seconds)) | ServerFault(retry_after=float(seconds)) if seconds > MAX_PAUSE:
+            return 0
         case RateLimited() | ServerFault() | Unreachable():
-            return 0.5 * 2 ** (attempt - 1) * (1 + jitter) if attempt <= RETRIES else None
+            return RETRIES
         case _:
-            return None
+            return 0
 
 
 @cache

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,18 +12,25 @@ from pydantic import ValidationError
 
 from moot.core.changes import current
 from moot.core.charts import ChartData
-from moot.core.debate import NO_USAGE, Outcome, Record, Status, Turn, Usage
+from moot.core.claims import Ledger
+from moot.core.debate import NO_USAGE, Outcome, Record, Status, Step, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
-from moot.core.format import AnyFormat
+from moot.core.format import AnyFormat, Side
+from moot.core.page import OutcomePage
 from moot.core.points import Point
-from moot.core.replay import turn_events
+from moot.core.replay import next_steps, turn_events
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
+from moot.core.trust import Basis
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
+from moot.reading.page import page_of
+from moot.reading.sources import sources_view
 from moot.reading.unreadable import read_outcome
 from moot.reading.words import STATUS_TEXTS
+from moot.sources.source import Source
+from moot.trust.references import Index, SourceReport, index
 
 
 class Section(NamedTuple):
@@ -41,8 +49,14 @@ class Reading:
 
     @cached_property
     def record(self) -> Record:
-        """With the settings it has by now; what replays turns needs those of the stored one."""
-        return current(self.stored.record, self.turns)
+        """With the settings and the title it has by now; what replays turns needs the stored one."""
+        found = current(self.stored.record, self.turns)
+        if not any(turn.seat == "human" for turn in self.turns):  # who alone can have clarified it
+            return found
+        try:
+            return replace(found, restated=self.format.restated(self._debate(self.turns, found)))
+        except (ScriptChanged, ValidationError):
+            return found
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -56,14 +70,16 @@ class Reading:
     @cached_property
     def participants(self) -> Mapping[str, str]:
         """Seat → title, of those that take part as far as that is known."""
-        models = {seat.name: seat.title for seat in self.format.seats if seat.player == "model"}
+        models = {seat.name: seat.title for seat in self.format.seats if seat.name in self.record.seats}
         spoken = {event.seat: event.title for event in self.events}
+        if "human" in spoken:  # who may be several
+            spoken["human"] = self.format.title("human")
         return {**self._given_titles(()), **(self._given_titles(self.turns) or models), **spoken}
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
         """Seat → how readers call it, of every seat there is."""
-        names = (*self.record.seats, *(seat.name for seat in self.format.seats))
+        names = (*self.record.seats, *(seat.name for seat in self.format.seats if not seat.optional))
         return {**{name: self.format.title(name) for name in names}, **self.participants}
 
     @cached_property
@@ -84,7 +100,12 @@ class Reading:
     @cached_property
     def outcome(self) -> Outcome | None:
         """What it came to; an UnreadableOutcome where its format cannot read that."""
-        return read_outcome(self.record, self.format)
+        found = read_outcome(self.record, self.format)
+        return found and found.model_copy(update={"ticks": self.stored.ticks})
+
+    @property
+    def next_steps(self) -> Sequence[str]:
+        return self.outcome.todo() if self.outcome else ()
 
     @property
     def headline(self) -> str | None:
@@ -102,12 +123,39 @@ class Reading:
         return f"{text.rstrip()}\n\n*This debate was {self.record.origin}.*\n"
 
     @cached_property
+    def source_index(self) -> Index:
+        """Where the citations of its texts lead."""
+        try:
+            sources = self._debate(self.turns).sources
+        except (ScriptChanged, ValidationError):
+            sources = tuple(_stored_sources(self.record))
+        return index(sources, self.record.topic)
+
+    @cached_property
+    def sources(self) -> SourceReport:
+        """What it has made of its sources."""
+        said = {turn.position: turn.content for turn in self.turns if turn.seat in {*self.record.seats, "human"}}
+        basis = self.outcome.rests_on() if self.outcome else Basis(())
+        linked = {*basis.turns, *(turn.position for turn in self.turns if turn.seat in basis.seats)}
+        return self.source_index.report(said, basis.texts, linked)
+
+    @cached_property
     def points(self) -> Sequence[Point]:
         """What an argument map shows; the speeches where the format cannot read its turns."""
         try:
             return list(self.format.points(self._debate(self.turns)))
         except (ScriptChanged, ValidationError):
             return [Point.spoken(turn) for turn in self.turns if turn.seat in self.record.seats]
+
+    @cached_property
+    def ledger(self) -> Ledger | None:
+        """The claims of the debate so far; None where nobody notes them, or its format cannot read its turns."""
+        if self.outcome and self.outcome.ledger:
+            return self.outcome.ledger
+        try:
+            return self.format.claims(self._debate(self.turns))
+        except (ScriptChanged, ValidationError):
+            return None
 
     @cached_property
     def charts(self) -> Sequence[ChartData]:
@@ -118,6 +166,40 @@ class Reading:
             return list(self.format.charts(self._debate(self.turns), self.outcome))
         except (ScriptChanged, ValidationError):
             return ()
+
+    @cached_property
+    def sides(self) -> Mapping[str, Side]:
+        """The two seats that face each other, if its format has such, the one on the left first."""
+        try:
+            return self.format.sides(self._debate(()))
+        except (ScriptChanged, ValidationError):
+            return {}
+
+    @cached_property
+    def closing(self) -> tuple[str, ...]:
+        """What comes after its rounds."""
+        try:
+            return self.format.closing(self._debate(()))
+        except (ScriptChanged, ValidationError):
+            return ()
+
+    @cached_property
+    def upcoming(self) -> tuple[Step, ...]:
+        """What it would play now; nothing where that cannot be known."""
+        try:
+            return next_steps(self.stored.record, self.turns, self.format)
+        except (ScriptChanged, ValidationError):
+            return ()
+
+    @cached_property
+    def page(self) -> OutcomePage | None:
+        """What is shown of its outcome, and in which order."""
+        return page_of(self)
+
+    @cached_property
+    def debate(self) -> Debate[Any]:
+        """As its script left it. Raises ScriptChanged."""
+        return self._debate(self.turns)
 
     @cached_property
     def question(self) -> Waiting | None:
@@ -135,8 +217,9 @@ class Reading:
 
     @property
     def reason(self) -> str:
-        """Why it has ended or failed, if it has."""
-        return self.record.error or (self.format.reason(self.record.stop_reason) if self.record.stop_reason else "")
+        """Why it has ended or failed, if it has; in the language of its outcome where there is one."""
+        stop_reason, language = self.record.stop_reason, self.outcome.say if self.outcome else None
+        return self.record.error or (self.format.reason(stop_reason, language) if stop_reason else "")
 
     @cached_property
     def usage(self) -> Usage:
@@ -144,7 +227,8 @@ class Reading:
 
     @property
     def trace(self) -> Trace:
-        return trace(self.record, self.turns, self.stored.rating)
+        whole = trace(self.record, self.turns, self.stored.rating, self.stored.ticks)
+        return {**whole, "sources": sources_view(self).model_dump(mode="json")} if self.sources.sources else whole
 
     @property
     def last_event_id(self) -> int:
@@ -157,11 +241,20 @@ class Reading:
         except (ScriptChanged, ValidationError):
             return {}
 
-    def _debate(self, turns: Iterable[Turn]) -> Debate[Any]:
-        debate = self.format.open(self.record)
+    def _debate(self, turns: Iterable[Turn], record: Record | None = None) -> Debate[Any]:
+        record = record or self.record
+        debate = self.format.open(record)
         debate.transcript.extend(turns)
-        debate.stop_reason = self.record.stop_reason
+        debate.stop_reason = record.stop_reason
         return debate
+
+
+def _stored_sources(record: Record) -> Iterator[Source]:
+    """The documents it was given; what another version stored may be anything."""
+    stored = record.settings.get("sources")
+    for each in stored if isinstance(stored, list) else ():
+        with suppress(ValidationError):
+            yield Source.model_validate(each)
 
 
 def usage_of(turns: Iterable[Turn]) -> Usage:

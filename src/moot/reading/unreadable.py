@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 from pydantic import ConfigDict, ValidationError, model_validator
 
-from moot.core.debate import JsonObject, Outcome, Record, Rows, Seat, Settings
+from moot.core.debate import JsonObject, Outcome, Record, Seat, Settings
 from moot.core.format import USE_ITS_VERSION, AnyFormat, Format
 from moot.core.script import Debate
+from moot.core.table import Rows
 from moot.errors import ScriptChanged
 
 UNREADABLE = "The outcome was written by another version of the format and cannot be read"

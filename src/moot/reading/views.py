@@ -85,6 +85,15 @@ class WorkflowView(FromAttributes):
     result: str
 
 
+class TickView(FromAttributes):
+    """Whether a next step of the outcome is done."""
+
+    step: int = Field(description="its place among them, from 0")
+    done: bool
+    who: str = Field(description="who said so; empty where their name is not known")
+    at: datetime
+
+
 class NoticeView(FromAttributes):
     """What a webhook was told of a debate, or will be."""
 
@@ -135,6 +144,8 @@ class WholeDebate(DebateView):
     rating: RatingView | None
     workflow: WorkflowView | None
     notices: list[NoticeView]
+    next_steps: list[str] = Field(description="what its outcome asks for, to be ticked by their places")
+    ticks: list[TickView]
     last_event_id: int = Field(description="of the stored turns; follow the events from here")
 
 

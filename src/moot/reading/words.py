@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from moot.core.debate import Status, Usage
-from moot.core.events import TurnFinished, TurnStarted
+from moot.core.events import StepRetrying, TurnFinished, TurnStarted
 from moot.core.format import AnyFormat
 from moot.core.notices import Notice
+from moot.core.research import RESEARCHER
 
 YOU = "You"
 """How a person is called who reads their own words."""
@@ -42,8 +43,16 @@ def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
     """Whether a turn is shown as one; the clock, and a person who concludes or lets it go on, say nothing."""
     if turn.seat == "human":
         return bool(turn.content) and turn.kind != "conclude"
-    return any(seat.name == turn.seat for seat in format.seats)
+    return any(seat.name == turn.seat for seat in (*format.seats, RESEARCHER))
 
 
-def title_of(event: TurnStarted | TurnFinished) -> str:
-    return YOU if event.seat == "human" else event.title
+def retry_text(event: StepRetrying) -> str:
+    """Why nothing is said, in the provider's words, and when it is asked again."""
+    when = f"in {event.seconds:.0f} s" if event.seconds >= 1 else "now"
+    return f"{title_of(event)}: {event.error}; attempt {event.attempt} of {event.attempts} {when}"
+
+
+def title_of(event: TurnStarted | TurnFinished | StepRetrying) -> str:
+    """Who speaks; a person whose name is not known is the reader."""
+    named = isinstance(event, TurnFinished) and (event.data or {}).get("who")
+    return YOU if event.seat == "human" and not named else event.title

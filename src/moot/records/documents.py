@@ -7,6 +7,7 @@ only reaches a server can have it write a file.
 from __future__ import annotations
 
 import json
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from moot.errors import InvalidInput
 from moot.export.documents import document
 from moot.reading.debate import Reading
 from moot.text.files import contained_in, is_writable, private_folder, write_whole
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,9 @@ class Place:
         if not is_writable(self.path):
             raise InvalidInput(f"cannot write to {str(self.path)!r}; name a folder that can be written to")
 
+    def absolute(self) -> Place:
+        return Place(self.path.absolute(), self.report, self.within.absolute() if self.within else None)
+
     def _stays(self) -> None:
         if self.within and not contained_in(self.path, self.within):
             raise InvalidInput(
@@ -71,8 +77,9 @@ class Documents:
 
     def choose(self, debate_id: str, place: Place) -> None:
         """Keep where a document is to be written, whichever process of this machine ends its debate."""
-        within = str(place.within.absolute()) if place.within else None
-        kept = {"path": str(place.path.absolute()), "report": place.report, "within": within}
+        place = place.absolute()
+        within = str(place.within) if place.within else None
+        kept = {"path": str(place.path), "report": place.report, "within": within}
         private_folder(self._chosen)
         write_whole(self._chosen / f"{debate_id}.json", json.dumps(kept).encode())
 
@@ -82,9 +89,27 @@ class Documents:
             return None
         return self._chosen_for(reading.record.id) or (self._decisions if reading.outcome.is_approved() else None)
 
+    def write(self, reading: Reading) -> Path | None:
+        """The file with the document of a debate, written unless it is there; None when it goes nowhere.
+
+        A decision stays in the folder it was first written to, wherever its debate is looked at later.
+        """
+        place = self.place_of(reading)
+        written = place.write(reading) if place else None
+        if place is self._decisions:
+            try:
+                self.choose(reading.record.id, place)
+            except OSError as error:
+                log.warning("%s: its document may be written to another folder too: %s", reading.record.id, error)
+        return written
+
     def _chosen_for(self, debate_id: str) -> Place | None:
+        """Unless it lies in a folder that is gone."""
         try:
             kept = json.loads((self._chosen / f"{debate_id}.json").read_bytes())
-            return Place(Path(kept["path"]), kept["report"], Path(kept["within"]) if kept["within"] else None)
+            place = Place(Path(kept["path"]), kept["report"], Path(kept["within"]) if kept["within"] else None)
         except (OSError, ValueError, KeyError, TypeError):
             return None
+        if place.within and not place.within.is_dir():
+            return None
+        return self._decisions if place == self._decisions.absolute() else place

@@ -6,14 +6,15 @@ Importing this loads neither numpy nor a model; the first text to embed does.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+import orjson
 
 from moot.errors import BadReply
+from moot.retrieval.tokens import Tokenizer
 from moot.text.language import seems_english
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ Purpose = Literal["document", "query"]
 OLLAMA_MODEL = "nomic-embed-text"
 _PREFIXES: dict[Purpose, str] = {"document": "search_document: ", "query": "search_query: "}
 _TEXTS_PER_CALL = 32
-_CHARACTERS_PER_BATCH = 100_000
-_MAX_BATCH = 64
+_WEIGHTS = Path(__file__).parent / "wordllama"
+_TOKENS_AT_ONCE = 4096
 
 
 class EmbeddingClient(Protocol):
@@ -55,14 +56,14 @@ class Embedder(Protocol):
 
 
 class WordLlamaEmbedder:
-    """Runs in this process, with weights that come in its wheel; loaded once, when first used."""
+    """WordLlama's vectors, computed in this process; what it needs is loaded once, when first used."""
 
     name = "wordllama:l2_256"
     floor = 0.22
     """Chosen by tests/retrieval/queries.yaml."""
 
     def __init__(self) -> None:
-        self._model: Any = None
+        self._model: _WordLlama | None = None
         self._loading = threading.Lock()
 
     def reads(self, text: str) -> bool:
@@ -73,11 +74,27 @@ class WordLlamaEmbedder:
 
     def _embed(self, texts: list[str]) -> Vectors:
         with self._loading:
-            self._model = self._model or _load_wordllama()
-        longest = max(map(len, texts), default=0)
-        # A batch is padded to its longest text, at a kilobyte for each token.
-        batch = max(1, min(_MAX_BATCH, _CHARACTERS_PER_BATCH // max(1, longest)))
-        return unit_rows(self._model.embed(texts, batch_size=batch))
+            self._model = self._model or _WordLlama()
+        return unit_rows([self._model.mean(text) for text in texts])
+
+
+class _WordLlama:
+    """A vector for each token; that of a text is their mean."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self._tokenizer = Tokenizer(orjson.loads((_WEIGHTS / "pieces.json").read_bytes()))
+        self._weights: NDArray[np.float16] = np.load(_WEIGHTS / "weights.npy", mmap_mode="r")
+
+    def mean(self, text: str) -> Vectors:
+        import numpy as np
+
+        ids = self._tokenizer.ids(text)
+        total = np.zeros(self._weights.shape[1], dtype=np.float32)
+        for at in range(0, len(ids), _TOKENS_AT_ONCE):  # a long text is never in memory as vectors
+            total += self._weights[ids[at : at + _TOKENS_AT_ONCE]].sum(axis=0, dtype=np.float32)
+        return total / np.float32(max(1, len(ids)))
 
 
 class OllamaEmbedder:
@@ -130,21 +147,3 @@ def unit_rows(rows: ArrayLike) -> Vectors:
 def _encodable(text: str) -> str:
     """Half of a surrogate pair, which neither a tokenizer nor JSON takes, becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _load_wordllama() -> Any:
-    with _root_logger_untouched():
-        import wordllama  # type: ignore[import-untyped]
-    folder = Path(wordllama.__file__).parent
-    return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-
-
-@contextmanager
-def _root_logger_untouched() -> Iterator[None]:
-    """WordLlama calls `basicConfig` when imported, which would print every library's log lines to the terminal."""
-    guard = logging.NullHandler()  # with a handler there, basicConfig does nothing
-    logging.root.addHandler(guard)
-    try:
-        yield
-    finally:
-        logging.root.removeHandler(guard)

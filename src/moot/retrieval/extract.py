@@ -109,7 +109,10 @@ def _pdf(data: bytes) -> str:
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every flaw that it gets over
     try:
-        text = _pages(PdfReader(BytesIO(data)).pages)
+        pages = PdfReader(BytesIO(data)).pages
+        if len(pages) > MAX_PAGES:  # as it says; what it says may be untrue
+            raise InvalidInput(TOO_LONG)
+        text = _pages(pages)
     except (DependencyError, FileNotDecryptedError):
         raise InvalidInput("is encrypted; save it without a password") from None
     if not text.strip():

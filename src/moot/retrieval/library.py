@@ -19,6 +19,7 @@ from moot.retrieval.retriever import Retriever, VectorStore
 from moot.retrieval.search import Excerpt, Search, indexed
 from moot.retrieval.shared_words import shared_words
 from moot.retrieval.templates import Template
+from moot.trust.novelty import SAME_MEANING
 
 MAX_SEARCHES = 4
 """Sources of so many debates are kept ready, the latest."""
@@ -53,13 +54,14 @@ class Library:
         self._cache = cache
         self._store = store
         self._connect = connect
+        self._builtin = WordLlamaEmbedder()
         self._embedder: Embedder | None = None
         self._retriever: Retriever | None = None
         self._searches: dict[str, Search] = {}
 
     async def embedder(self) -> Embedder:
         if self._embedder is None:
-            self._embedder = await self._connect() if self._connect else WordLlamaEmbedder()
+            self._embedder = await self._connect() if self._connect else self._builtin
         return self._embedder
 
     def templates(self) -> Mapping[str, Template]:
@@ -99,6 +101,13 @@ class Library:
         search = await self._search(texts)
         found = {seat: await search.best(asked, characters, had.get(seat, ())) for seat, asked in queries.items()}
         return Evidence(found, len(search.index.excerpts))
+
+    async def repeated(self, said: Sequence[str], before: Sequence[str]) -> float:
+        """The share of sentences that mean what one before did, as the built-in embedder has it: each has its scale."""
+        if not self._builtin.reads(" ".join(said)):
+            return 0.0
+        now, earlier = [await self._builtin.embed(texts, "document") for texts in (said, before)]
+        return float(((now @ earlier.T).max(axis=1) >= SAME_MEANING).mean())
 
     async def _search(self, texts: Mapping[str, str]) -> Search:
         """Kept for the next round of the same debate."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from moot.retrieval.embed import Embedder, Vectors
-from moot.retrieval.passages import cut
-from moot.trust.quotes import words
+from moot.sources.passages import cut
+from moot.sources.quotes import words
 
 SATURATION, LENGTH = 1.2, 0.75
 """BM25's k1 and b, as everybody sets them."""
@@ -23,6 +24,8 @@ RANK = 5
 
 STEM = 6
 """Letters."""
+MAX_HEADING = 80
+"""Characters of a heading by which a passage is cited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,11 @@ class Excerpt:
 
     @property
     def cited(self) -> str:
-        """How a speaker cites it: S3, or S3 p. 12."""
-        return self.tag if self.page is None else f"{self.tag} p. {self.page}"
+        """How a speaker cites it: S3 p. 12, S3 § Results, or S3."""
+        if self.page is not None:
+            return f"{self.tag} p. {self.page}"
+        heading = " ".join(re.sub(r"[\[\]]", " ", self.headings[-1] if self.headings else "").split())[:MAX_HEADING]
+        return f"{self.tag} § {heading}" if heading else self.tag
 
 
 class SourceIndex:

@@ -7,10 +7,9 @@ out instead, and counted. All of this takes time; call it off the event loop.
 from __future__ import annotations
 
 import base64
-import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -20,14 +19,12 @@ from pydantic import JsonValue
 from moot.errors import InvalidInput, Missing
 from moot.retrieval.extract import MAX_TEXT, Kind, csv_text, decoded, extract_all, kind_of
 from moot.retrieval.folders import MAX_FILES, NamedFile, Search
-from moot.trust.quotes import CONTROL, Source
+from moot.sources.source import MAX_NAME, Source, as_name
 
 MAX_FILE = 20_000_000
 """Bytes."""
-MAX_NAME = 120
 NO_TEXT = "is no text; give text, markdown, PDF, HTML, docx, CSV or source code"
 TABLES = (".csv", ".tsv")
-NOT_IN_NAMES = re.compile(rf'[<>"{CONTROL}\ud800-\udfff]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,39 +66,59 @@ def read_all(names: Iterable[str | Path]) -> Gathered:
     return Gathered(tuple(sources.values()), dict(skipped))
 
 
-def read(path: Path) -> Source:
-    """The text of one file, under the file's name."""
-    (source,) = read_all([path]).sources
-    return source
-
-
 def read_data(name: str, data: bytes) -> Source:
     """A document that somebody sent, as a source of this name; its kind is told by its name and its beginning."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"sent{Path(_name(name)).suffix[:10]}"
-        path.write_bytes(data)
-        ((_, said),) = _texts([NamedFile(path, name)])
-    if isinstance(said, InvalidInput | Missing):
-        raise InvalidInput(str(said).replace(str(path), _name(name)))
-    return Source(name=_name(name), text=said)
+    (source,) = _read_files([(name, data)])
+    return source
 
 
 def read_sent(sources: JsonValue) -> JsonValue:
     """Sources as a program sends them: those with the file itself in `base64` instead of a `text` are read."""
     if not isinstance(sources, list):
         return sources
-    return [_read_sent(each) if isinstance(each, dict) and "base64" in each else each for each in sources]
+    if len(sources) > MAX_FILES:
+        raise InvalidInput(f"{len(sources)} sources are over {MAX_FILES}; give those that matter")
+    read = _read_files([_decoded(each) for each in sources if _is_file(each)])
+    given: list[JsonValue] = []
+    left = MAX_TEXT
+    for each in sources:
+        given.append(next(read).model_dump() if _is_file(each) else each)
+        left -= _length(given[-1])
+        if left < 0:
+            raise InvalidInput(f"the sources are over {MAX_TEXT:,} characters together; give fewer or shorter ones")
+    return given
 
 
-def _read_sent(sent: Mapping[str, JsonValue]) -> JsonValue:
-    name, encoded = sent.get("name"), sent["base64"]
-    if set(sent) != {"name", "base64"} or not isinstance(name, str) or not isinstance(encoded, str):
-        raise InvalidInput("a source is a name and a text, or a name and a file in base64")
-    try:
-        data = base64.b64decode(encoded, validate=True)
-    except ValueError:
-        raise InvalidInput(f"{_name(name)} is no base64") from None
-    return read_data(name, data).model_dump()
+def _is_file(sent: JsonValue) -> bool:
+    return isinstance(sent, dict) and "base64" in sent
+
+
+def _length(sent: JsonValue) -> int:
+    text = sent.get("text") if isinstance(sent, dict) else ""
+    return len(text) if isinstance(text, str) else 0
+
+
+def _decoded(sent: JsonValue) -> tuple[str, bytes]:
+    match sent:
+        case {"name": str(name), "base64": str(encoded), **rest} if not rest:
+            try:
+                return name, base64.b64decode(encoded, validate=True)
+            except ValueError:
+                raise InvalidInput(f"{_name(name)} is no base64") from None
+    raise InvalidInput("a source is a name and a text, or a name and a file in base64")
+
+
+def _read_files(files: Sequence[tuple[str, bytes]]) -> Iterator[Source]:
+    """What was sent, one after the other, by one process."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{at}{Path(_name(name)).suffix[:10]}" for at, (name, _) in enumerate(files)]
+        for path, (_, data) in zip(paths, files, strict=True):
+            path.write_bytes(data)
+        for file, said in _texts(NamedFile(path, name) for path, (name, _) in zip(paths, files, strict=True)):
+            name = _name(file.name)
+            if isinstance(said, InvalidInput | Missing):
+                raise InvalidInput(str(said).replace(str(file.path), name))
+            yield Source(name=name, text=said)
 
 
 def _at_most(files: Iterator[NamedFile]) -> Iterator[NamedFile]:
@@ -156,7 +173,7 @@ def _reason(file: NamedFile, fault: Exception) -> str:
 
 
 def _name(name: str) -> str:
-    return NOT_IN_NAMES.sub("_", name).strip()[-MAX_NAME:].strip() or "source"
+    return as_name(name, "_").strip()[-MAX_NAME:].strip() or "source"
 
 
 def _unused(name: str, used: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,14 @@ def read(path: Path) -> Template:
 
 def collection(user_folder: Path) -> Mapping[str, Template]:
     """All templates by name, in alphabetical order."""
-    files = {path.stem: path for folder in (BUILT_IN, user_folder) for path in folder.glob("*.md")}
-    return {name: read(files[name]) for name in sorted(files)}
+    own = {path.stem: read(path) for path in user_folder.glob("*.md")}
+    return dict(sorted({**_built_in(), **own}.items()))
+
+
+@cache
+def _built_in() -> Mapping[str, Template]:
+    """Moot's own, which do not change while it runs; reading them takes a while."""
+    return {path.stem: read(path) for path in BUILT_IN.glob("*.md")}
 
 
 def add(user_folder: Path, file: Path) -> Template:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
 from functools import partial
 
 from moot.core.debate import Record, Status
@@ -78,6 +78,9 @@ class EmbeddedQueue:
 
     def look(self, debate_id: str) -> None:
         self._live.look(debate_id)
+
+    async def hurry(self, debate_id: str, give_up: Collection[str] = ()) -> None:
+        self._runner.hurry(debate_id, give_up)
 
     async def look_after(self, debate_id: str) -> None:
         for found in await self._runner.store.unfinished():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from moot.core.emitter import Sink
-from moot.core.events import PASSING, DebateStarted, Event, Terminal, TurnChunk, TurnFinished, TurnStarted
+from moot.core.events import PASSING, DebateStarted, Event, StepRetrying, Terminal, TurnChunk, TurnFinished, TurnStarted
 
 Heard: TypeAlias = "asyncio.Queue[Event | None]"
 """Events as they happen; None says that there is something new in the store."""
@@ -20,6 +20,8 @@ class _Speech:
     started: TurnStarted
     text: list[str] = field(default_factory=list)
     last: TurnChunk | None = None
+    retrying: StepRetrying | None = None
+    """Why nothing is said."""
 
 
 class Listeners:
@@ -61,7 +63,7 @@ class Live:
         if isinstance(event, TurnChunk):
             if speech := self._speeches.get(event.debate, {}).get(event.position):
                 speech.text.append(event.text)
-                speech.last = event
+                speech.last, speech.retrying = event, None
         else:
             self._note(event)
             self._on_turn(event)
@@ -86,11 +88,16 @@ class Live:
             events.append(speech.started)
             if speech.last:
                 events.append(replace(speech.last, offset=0, text="".join(speech.text)))
+            if speech.retrying:
+                events.append(speech.retrying)
         return sorted(events, key=lambda event: event.id)
 
     def _note(self, event: Event) -> None:
         if isinstance(event, TurnStarted):
             self._speeches.setdefault(event.debate, {})[event.position] = _Speech(event)
+        elif isinstance(event, StepRetrying):
+            if speech := self._speeches.get(event.debate, {}).get(event.position):
+                speech.retrying = event
         elif isinstance(event, TurnFinished):
             self._speeches.get(event.debate, {}).pop(event.position, None)
         else:

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 EVENTS = "moot_events"
 ASKS = "moot_asks"
 """On which a process asks for the text so far of a debate's turns in progress."""
+HURRIES = "moot_hurries"
+"""On which a person's wish is told to have a debate's failed calls made now, or given up by some seats."""
 TICK_SECONDS = 0.05
 MAX_MESSAGE = 7900
 """Bytes of a message; Postgres takes less than 8000."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from typing import NamedTuple, Protocol
 
 from moot.core.debate import Record
@@ -44,6 +44,10 @@ class Queue(Protocol):
 
     def look(self, debate_id: str) -> None:
         """Have those who follow a debate look at what is stored of it: it has changed while nothing ran."""
+        ...
+
+    async def hurry(self, debate_id: str, give_up: Collection[str] = ()) -> None:
+        """Have a debate's calls that wait to be made again made now, wherever it runs; see `Pauses.end`."""
         ...
 
     async def load(self) -> Load: ...

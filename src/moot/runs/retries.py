@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from moot.core.stored import StoredDebate
+from moot.core.turn_writer import Again
 from moot.errors import ModelError, MootError, RateLimited, Refused
 
 TAKEN_OVER = "taken_over"
@@ -37,10 +38,11 @@ class Retries:
     def used_up(self) -> bool:
         return self.attempts > self.most
 
-    def due_in(self, error: MootError, advanced: bool) -> float | None:
-        """After how many seconds a run that ended in this error is tried again, if that can help."""
+    def due_in(self, error: MootError, advanced: bool) -> Again | None:
+        """When a run that ended in this error is tried again, if that can help."""
         before = 0 if advanced else self.attempts
         if not isinstance(error, ModelError) or isinstance(error, Refused) or before >= self.most:
             return None
         asked = (error.retry_after or 0.0) if isinstance(error, RateLimited) else 0.0
-        return max(asked, min(self.seconds * 2.0**before, MAX_SECONDS))
+        seconds = max(asked, min(self.seconds * 2.0**before, MAX_SECONDS))
+        return Again(seconds, before + 2, self.most + 1)

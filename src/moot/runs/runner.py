@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -13,11 +13,12 @@ from typing import NoReturn, TypeAlias
 
 from moot.core.debate import Failure, Record, Status, Turn
 from moot.core.emitter import Emitter, Sink
-from moot.core.engine import Player, RetryIn, RunResult, TurnStore, Until, run_debate
+from moot.core.engine import Player, RetryIn, Run, RunResult, TurnStore, Until
 from moot.core.events import EVENTS_PER_RUN, DebateFailed
 from moot.core.format import AnyFormat
+from moot.core.pauses import Pauses
 from moot.core.stored import StoredDebate
-from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NewerDebate, NotFound, StoreAway, StoreError, WrongStatus
 from moot.formats import of_record
 from moot.reading.debate import Reading
 from moot.records.documents import Documents
@@ -57,6 +58,7 @@ class Runner:
         self._players_of = players_of
         self._telemetry = telemetry
         self._documents = documents
+        self._pauses: dict[str, Pauses] = {}
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.
@@ -72,17 +74,23 @@ class Runner:
             if ending.status is not Status.WAITING or not await self._answered(debate_id):
                 return ending
 
-    async def run_queued(self, debate_id: str, sink: Sink, *, retry: bool = False) -> RunResult:
+    def hurry(self, debate_id: str, give_up: Collection[str] = ()) -> None:
+        """Have calls of a debate that runs here and wait to be made again made now; see `Pauses.end`."""
+        if pauses := self._pauses.get(debate_id):
+            pauses.end(give_up)
+
+    async def run_queued(self, debate_id: str, sink: Sink, *, shared: bool = False) -> RunResult:
         """One run of a queued debate, or of one whose run has died, as a queue wants it.
 
-        When it is cancelled, the debate is queued again; with `retry` so it is, for later, when a model could not be
-        used. A debate that has come no further in so many attempts has failed.
+        When it is cancelled, the debate is queued again; where other processes `shared` the queue, so it is, for later,
+        when a model could not be used, and raises NewerDebate when one of them may know what this one does not. A
+        debate that has come no further in so many attempts has failed.
         """
-        stored = await self._take(debate_id, queued=True)
+        stored = await self._take(debate_id, queued=True, shared=shared)
         retries = Retries(self.settings.max_retries, self.settings.retry_seconds, attempts(stored))
         if retries.used_up:
             return await self._give_up(stored, sink)
-        return await self._play(stored, sink, queued=True, retry_in=retries.due_in if retry else _never)
+        return await self._play(stored, sink, queued=True, retry_in=retries.due_in if shared else _never)
 
     async def _play(
         self,
@@ -101,19 +109,22 @@ class Runner:
             await self.store.end(record.id, record.run, RunResult(Status.FAILED, "failed", error=str(error)))
             raise
         played = partial(
-            run_debate,
-            record,
-            stored.turns,
-            format,
+            Run,
+            record=record,
+            turns=stored.turns,
+            format=format,
             store=store,
             sink=sink,
             player_for=self._players_of(format, store),
             now=self._clock(record),
             until=until,
             retry_in=retry_in,
+            pauses=self._pauses.setdefault(record.id, Pauses()),
             on_outcome=partial(self._write_document, format),
         )
-        playing = asyncio.create_task(self._telemetry.run(record, lambda on_stored: played(on_stored=on_stored)))
+        playing = asyncio.create_task(
+            self._telemetry.run(record, lambda on_stored: played(on_stored=on_stored).to_its_end())
+        )
         beating = asyncio.create_task(self._beat(record.id, record.run))
         try:
             await asyncio.wait({playing, beating}, return_when=asyncio.FIRST_COMPLETED)
@@ -122,6 +133,7 @@ class Runner:
             await asyncio.shield(self._interrupted(record.id, record.run, playing, queued))
             raise
         finally:
+            self._pauses.pop(record.id, None)
             playing.cancel()
             beating.cancel()
             await asyncio.gather(playing, beating, return_exceptions=True)
@@ -130,8 +142,7 @@ class Runner:
         """Write what an outcome is to be on this machine; that it cannot be is told where the outcome is shown."""
         reading = Reading(StoredDebate(record, tuple(turns)), format)
         try:
-            if place := self._documents.place_of(reading):
-                await asyncio.to_thread(place.write, reading)
+            await asyncio.to_thread(self._documents.write, reading)
         except MootError as error:
             log.warning("%s: %s", record.id, error)
         except Exception:  # a file is no reason to lose an outcome
@@ -199,19 +210,15 @@ class Runner:
         emitter.end(DebateFailed(code="given_up", error=ending.error or "", round=None))
         return ending
 
-    async def _take(self, debate_id: str, queued: bool = False) -> StoredDebate:
+    async def _take(self, debate_id: str, queued: bool = False, shared: bool = False) -> StoredDebate:
         """Own the debate; what a dead process of this machine still holds is free at once.
 
         Every takeover happens here, and is kept as a failure of the run that has died.
         """
         before = (await self.store.load(debate_id)).record
+        if queued:
+            self._check_known(before, shared)
         check_readable(before)
-        known = self.formats.get(before.format)
-        if queued and known and before.format_version > known.version:  # it would end as failed here
-            version = f"version {before.format_version} of {before.format}"
-            raise Busy(
-                f"{debate_id} follows {version}, newer than this moot knows; a worker that knows it has to run it"
-            )
         try:
             taken = await self._taken(before, queued)
         except Busy:
@@ -225,6 +232,21 @@ class Runner:
         if before.status is not Status.RUNNING:
             return taken
         return await until_back(lambda: self._note_loss(taken, before.owner))
+
+    def _check_known(self, record: Record, shared: bool) -> None:
+        """What a newer moot has begun would end as failed here. Raises NewerDebate."""
+        known, unknown = self.formats.get(record.format), ""
+        rules = known.as_of(record.format_version) if known else None
+        if known is None and shared:
+            unknown = f"is a {record.format}, a format that this moot does not have"
+        elif known and record.format_version > known.version:
+            unknown = f"follows version {record.format_version} of {record.format}, newer than this moot knows"
+        elif shared and record.unreadable:
+            unknown = f"can only be looked at: {record.unreadable}"
+        elif shared and rules and (news := record.settings.keys() - rules.settings.model_fields):
+            unknown = f"has settings that this moot does not know ({', '.join(sorted(news))})"
+        if unknown:
+            raise NewerDebate(f"{record.id} {unknown}; a worker that knows it has to run it")
 
     async def _taken(self, before: Record, queued: bool) -> StoredDebate:
         """The debate under its next run; when the answer to that gets lost, it is looked whether it was done."""
@@ -264,7 +286,9 @@ class Runner:
             raise StoreAway(f"{debate_id} goes on when its lease has ended: the database did not answer") from None
 
     async def _hand_back(self, debate_id: str, run: int, queued: bool) -> None:
-        asked_to_stop = (await self.store.load(debate_id)).record.status is Status.STOPPING
+        record = (await self.store.load(debate_id)).record
+        asked_to_stop = record.status is Status.STOPPING
         left = Status.QUEUED if queued and not asked_to_stop else Status.STOPPED
+        reason = (record.stop_reason or "stopped") if asked_to_stop else "interrupted"
         with suppress(Fenced):
-            await self.store.end(debate_id, run, RunResult(left, "stopped" if asked_to_stop else "interrupted"))
+            await self.store.end(debate_id, run, RunResult(left, reason))

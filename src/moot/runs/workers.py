@@ -10,9 +10,10 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from pgqueuer.db import AsyncpgPoolDriver
@@ -22,10 +23,10 @@ from pgqueuer.types import QueueEntrypoint, QueueManagerId
 
 from moot.core.debate import Record, Status
 from moot.core.events import Event
-from moot.errors import Busy, Fenced, MootError, NotFound, StoreAway, StoreError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NewerDebate, NotFound, StoreAway, StoreError, WrongStatus
 from moot.runs.follow import follow
 from moot.runs.in_progress import Runs
-from moot.runs.notify import ASKS, Listener, Publisher
+from moot.runs.notify import ASKS, HURRIES, Listener, Publisher
 from moot.runs.process import is_dead, this_process
 from moot.runs.queue import Backlog, Load
 from moot.runs.runner import HAND_BACK_SECONDS, Runner
@@ -60,12 +61,22 @@ AGAIN = """
     INSERT INTO {0.queue_table_log} (job_id, status, entrypoint, priority)
     SELECT id, 'queued', entrypoint, priority FROM job
 """
+DUE = """
+    UPDATE {} SET execute_after = now(), updated = now()
+    WHERE status = 'queued' AND entrypoint = 'run' AND execute_after > now()
+        AND substring(payload FROM 1 FOR octet_length($1::bytea)) = $1::bytea
+"""
 BACKLOG = """
     SELECT count(*) FILTER (WHERE execute_after <= now()), count(*) FILTER (WHERE execute_after > now()),
         greatest(extract(epoch FROM now() - min(execute_after)), 0)::float8
     FROM {} WHERE status = 'queued' AND entrypoint = 'run'
 """
 WORK = {QueueEntrypoint(name): EntrypointExecutionParameter(0) for name in ("run", "pause")}
+
+
+@lru_cache(1000)
+def _log_once(text: str) -> None:
+    log.warning("%s", text)
 
 
 class PostgresQueue:
@@ -91,6 +102,7 @@ class PostgresQueue:
 
     async def start(self) -> None:
         self._ear.on(ASKS, self._teller.resend)
+        self._ear.on(HURRIES, self._hurry)
         self._ear.on(self._queries.qbe.settings.channel, lambda _: self._wake())
         self._begin(self._ear.listen())
         if self._concurrency:
@@ -139,6 +151,11 @@ class PostgresQueue:
     def look(self, debate_id: str) -> None:
         self._teller.announce_change(debate_id)
 
+    async def hurry(self, debate_id: str, give_up: Collection[str] = ()) -> None:
+        """Tell the worker that runs it; what waits in the queue for a later attempt is due now."""
+        await self._server.execute(DUE.format(self._tables.queue_table), f"{debate_id} ".encode())
+        await self._notify(HURRIES, " ".join([debate_id, *give_up]))
+
     async def look_after(self, debate_id: str) -> None:
         """Nothing: whatever there is to do for a debate is a job, and those who follow it look for themselves."""
 
@@ -159,6 +176,11 @@ class PostgresQueue:
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))
+
+    def _hurry(self, message: str) -> None:
+        debate_id, *give_up = message.split(" ")
+        self._runner.hurry(debate_id, give_up)
+        self._wake()
 
     def _wake(self) -> None:
         self._woken.set()
@@ -207,12 +229,16 @@ class PostgresQueue:
     async def _run(self, job: Job, debate_id: str) -> None:
         lease = self._runner.settings.lease_seconds
         try:
-            await self._runner.run_queued(debate_id, self._hear, retry=True)
+            await self._runner.run_queued(debate_id, self._hear, shared=True)
         except asyncio.CancelledError:
             log.info("%s is left to others", debate_id)
             if debate_id not in self._begun:  # so nobody has handed it back
                 await self._again(job, 0.0)
                 return
+        except NewerDebate as error:
+            _log_once(str(error))
+            await self._again(job, POLL_SECONDS)
+            return
         except (Busy, Fenced) as error:
             # Another process has it. Should that one die, this job is what finds it.
             log.info("%s is run elsewhere: %s", debate_id, error)

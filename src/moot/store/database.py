@@ -41,6 +41,7 @@ PARTS = {
     "ratings": "latest_rating",
     "workflows": "find_workflow",
     "deliveries": "list_deliveries",
+    "ticks": "list_ticks",
 }
 
 

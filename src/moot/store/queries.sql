@@ -19,6 +19,9 @@ RETURNING *;
 -- name: find_by_key
 SELECT * FROM debates WHERE idempotency_key = :idempotency_key;
 
+-- name: find_forks
+SELECT id FROM debates WHERE origin_debate = :debate_id AND deleted_at IS NULL ORDER BY created_at, id LIMIT 20;
+
 -- name: find_debate
 SELECT *, moot_now() AS now FROM debates WHERE id = :debate_id AND deleted_at IS NULL;
 
@@ -26,7 +29,9 @@ SELECT *, moot_now() AS now FROM debates WHERE id = :debate_id AND deleted_at IS
 SELECT * FROM debates WHERE id = :debate_id AND deleted_at IS NOT NULL;
 
 -- name: list_debates
--- Newest first; each condition holds when its parameter is NULL. `pattern` is for search_text, `about` a JSON list of
+-- Newest first; each condition holds when its parameter is NULL. `hidden` lists what was deleted, `at_rest` leaves out what
+-- goes on or waits. The statements `list_newer` and `count_found` are made of this one (sql.py). Under `failed` stands also what is shown as failed, as
+-- other columns of it cannot be read, but for a seat of another version. `pattern` is for search_text, `about` a JSON list of
 -- patterns each of which is for search_text or the outcome, and the page begins after the debate that was created at
 -- `created_at` under `id`. When they are `summed`, with what a list shows of them.
 SELECT debates.*,
@@ -40,8 +45,18 @@ SELECT debates.*,
     ) END AS stars,
     CASE WHEN :summed THEN (SELECT workflows.id FROM workflows WHERE workflows.debate_id = debates.id) END AS workflow
 FROM debates
-WHERE deleted_at IS NULL
-    AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+WHERE (deleted_at IS NOT NULL) = :hidden
+    AND (NOT :at_rest OR status NOT IN ('queued', 'running', 'stopping', 'waiting'))
+    AND (
+        CAST(:status AS TEXT) IS NULL
+        OR status = :status
+        OR (:status = 'failed' AND NOT (
+            status IN ('created', 'queued', 'running', 'waiting', 'stopping', 'stopped', 'finished')
+            AND settings LIKE '{%}' AND seats LIKE '{%}'
+            AND created_at BETWEEN 0 AND 253402214400 AND coalesce(finished_at, 0) BETWEEN 0 AND 253402214400
+            /*sqlite AND typeof(topic) = 'text' AND typeof(format_version) = 'integer' */
+        ))
+    )
     AND (CAST(:format AS TEXT) IS NULL OR format = :format)
     AND (CAST(:pattern AS TEXT) IS NULL OR search_text LIKE :pattern ESCAPE '!')
     AND (
@@ -86,16 +101,27 @@ WHERE debates.id = :debate_id AND debates.run = :run AND debates.status NOT IN (
 /*postgres FOR SHARE */
 ON CONFLICT DO NOTHING
 RETURNING
-    (SELECT debates.status = 'stopping' FROM debates WHERE debates.id = turns.debate_id) AS stopping,
+    (
+        SELECT CASE debates.status WHEN 'stopping' THEN coalesce(debates.stop_reason, 'stopped') END
+        FROM debates WHERE debates.id = turns.debate_id
+    ) AS stopping,
     (SELECT debates.concluding FROM debates WHERE debates.id = turns.debate_id) AS concluding,
-    (SELECT count(*) FROM said WHERE said.debate_id = turns.debate_id AND said.position IS NULL) AS remarks;
+    (
+        SELECT count(*) FROM said
+        WHERE said.debate_id = turns.debate_id AND said.position IS NULL AND said.action <> 'change'
+    ) AS remarks,
+    (SELECT count(*) FROM said WHERE said.debate_id = turns.debate_id AND said.action = 'change') AS wishes;
 
 -- name: find_own_turn
 -- What the insert would have returned, when it was done but its answer got lost on the way.
 SELECT
-    debates.status = 'stopping' AS stopping,
+    CASE debates.status WHEN 'stopping' THEN coalesce(debates.stop_reason, 'stopped') END AS stopping,
     debates.concluding,
-    (SELECT count(*) FROM said WHERE said.debate_id = debates.id AND said.position IS NULL) AS remarks
+    (
+        SELECT count(*) FROM said
+        WHERE said.debate_id = debates.id AND said.position IS NULL AND said.action <> 'change'
+    ) AS remarks,
+    (SELECT count(*) FROM said WHERE said.debate_id = debates.id AND said.action = 'change') AS wishes
 FROM turns JOIN debates ON debates.id = turns.debate_id
 WHERE turns.debate_id = :debate_id AND turns.position = :position AND turns.run = :run AND turns.event_id = :event_id
     AND debates.run = :run;
@@ -157,6 +183,7 @@ RETURNING id;
 -- A clock that was set back ends nothing before it began, here and below.
 UPDATE debates
 SET status = :status, stop_reason = :stop_reason, outcome = :outcome, error = :error,
+    search_text = search_text || :restated,
     finished_at = CASE WHEN :status IN ('stopped', 'finished', 'failed') THEN /*sqlite max */ /*postgres greatest */ (created_at, moot_now()) END,
     waiting_since = CASE WHEN :status IN ('queued', 'waiting') THEN moot_now() END,
     owner = NULL, lease_until = NULL
@@ -167,7 +194,7 @@ RETURNING *;
 -- The run is dead: the next may begin at once, and a stop it was asked for has happened.
 UPDATE debates
 SET status = CASE status WHEN 'stopping' THEN 'stopped' ELSE status END,
-    stop_reason = CASE status WHEN 'stopping' THEN 'stopped' ELSE stop_reason END,
+    stop_reason = CASE status WHEN 'stopping' THEN coalesce(stop_reason, 'stopped') ELSE stop_reason END,
     finished_at = CASE status WHEN 'stopping' THEN /*sqlite max */ /*postgres greatest */ (created_at, moot_now()) ELSE finished_at END,
     owner = NULL, lease_until = NULL
 WHERE id = :debate_id AND run = :run AND status IN ('running', 'stopping')
@@ -178,7 +205,7 @@ RETURNING id;
 -- so that all columns agree on which of the two it is. Only a running debate has a lease.
 UPDATE debates
 SET status = CASE WHEN lease_until >= clock.now THEN 'stopping' ELSE 'stopped' END,
-    stop_reason = CASE WHEN lease_until >= clock.now THEN stop_reason ELSE 'stopped' END,
+    stop_reason = CASE status WHEN 'stopping' THEN coalesce(stop_reason, :stop_reason) ELSE :stop_reason END,
     finished_at = CASE WHEN lease_until >= clock.now THEN finished_at ELSE /*sqlite max */ /*postgres greatest */ (created_at, clock.now) END,
     owner = CASE WHEN lease_until >= clock.now THEN owner END,
     lease_until = CASE WHEN lease_until >= clock.now THEN lease_until END
@@ -202,8 +229,8 @@ RETURNING *;
 -- name: insert_said
 -- One answer to a step: (debate_id, position) is unique, and where a turn is nothing is asked any more. FOR UPDATE lets
 -- no run begin to wait meanwhile, which would then have missed the answer.
-INSERT INTO said (debate_id, position, action, text, at)
-SELECT debates.id, :position, :action, :text, moot_now()
+INSERT INTO said (debate_id, position, action, text, at, who)
+SELECT debates.id, :position, :action, :text, moot_now(), :who
 FROM debates
 WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.debate_id = debates.id AND turns.position = :position)
@@ -212,7 +239,10 @@ ON CONFLICT DO NOTHING
 RETURNING *;
 
 -- name: list_said
-SELECT * FROM said WHERE debate_id = :debate_id ORDER BY id;
+SELECT * FROM said WHERE debate_id = :debate_id AND action <> 'change' ORDER BY id;
+
+-- name: list_wishes
+SELECT * FROM said WHERE debate_id = :debate_id AND action = 'change' ORDER BY id;
 
 -- name: insert_rating
 INSERT INTO ratings (debate_id, stars, comment, at)
@@ -222,6 +252,16 @@ RETURNING *;
 
 -- name: latest_rating
 SELECT * FROM ratings WHERE debate_id = :debate_id ORDER BY id DESC LIMIT 1;
+
+-- name: tick
+INSERT INTO ticks (debate_id, step, done, who, at)
+SELECT debates.id, :step, :done, :who, moot_now()
+FROM debates WHERE debates.id = :debate_id AND debates.deleted_at IS NULL
+ON CONFLICT (debate_id, step) DO UPDATE SET done = excluded.done, who = excluded.who, at = excluded.at
+RETURNING *;
+
+-- name: list_ticks
+SELECT * FROM ticks WHERE debate_id = :debate_id ORDER BY step;
 
 -- name: insert_workflow
 INSERT INTO workflows (debate_id, id, title, body, created_at, next_at)

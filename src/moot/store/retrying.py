@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from moot.core.changes import Wish
 from moot.core.debate import Failure, HumanReply, Turn
 from moot.core.engine import Control, RunResult, TurnStore
 from moot.errors import StoreAway, StoreBlocked
@@ -35,6 +36,9 @@ class RetryingStore:
 
     async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
         return await until_back(lambda: self._store.said(debate_id))
+
+    async def wishes(self, debate_id: str) -> tuple[Wish, ...]:
+        return await until_back(lambda: self._store.wishes(debate_id))
 
     async def add_failure(self, debate_id: str, failure: Failure) -> None:
         await until_back(lambda: self._store.add_failure(debate_id, failure))

@@ -10,7 +10,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from moot.core.debate import NO_USAGE, Failure, Origin, Rating, Record, SeatSettings, Status, Turn, Usage, Workflow
+from moot.core.changes import Wish
+from moot.core.debate import (
+    NO_USAGE,
+    Failure,
+    Origin,
+    Rating,
+    Record,
+    SeatSettings,
+    Status,
+    Tick,
+    Turn,
+    Usage,
+    Workflow,
+)
 from moot.core.notices import Notice
 from moot.core.stored import StoredDebate
 from moot.store.database import Row
@@ -23,13 +36,31 @@ LATEST = 253_402_214_400.0
 """The end of the year 9999, behind which there is no date."""
 
 
+class Cursor(NamedTuple):
+    """Where a page of a list ended: at this debate."""
+
+    created_at: float
+    id: str
+
+
+class Summary(NamedTuple):
+    """A debate as lists show it: its record, and the sums over what else is stored of it."""
+
+    record: Record
+    turns: int
+    usage: Usage
+    stars: int | None
+    workflow: str | None
+    """The id of the issue made of it."""
+
+
 def record_from(row: Row) -> Record:
     """A debate; one that cannot be read whole is shown as failed, and says so."""
     unread: list[str] = []
     origin = None
     if row["origin_debate"] is not None:
         origin = Origin(row["origin_debate"], _or_note(_INT, row, "origin_position", unread))
-    return _without(read(Record, row, unread, origin=origin, unreadable=""), unread)
+    return _without(read(Record, row, unread, origin=origin, restated="", unreadable=""), unread)
 
 
 def stored_from(record: Record, whole: Row) -> StoredDebate:
@@ -44,7 +75,13 @@ def stored_from(record: Record, whole: Row) -> StoredDebate:
         ratings[0] if ratings else None,
         workflows[0] if workflows else None,
         tuple(read(Notice, row) for row in whole["deliveries"]),
+        tuple(read(Tick, row) for row in whole["ticks"]),
     )
+
+
+def summary_from(row: Row) -> Summary:
+    record, usage = with_usage(record_from(row), row["usages"])
+    return Summary(record, row["turns"], usage, row["stars"], row["workflow"])
 
 
 def with_usage(record: Record, usages: str | None) -> tuple[Record, Usage]:
@@ -53,6 +90,16 @@ def with_usage(record: Record, usages: str | None) -> tuple[Record, Usage]:
         return record, sum((_whole(Usage, each) for each in orjson.loads(f"[{usages or ''}]")), NO_USAGE)
     except _UNREADABLE:
         return _without(record, ["usage"]), NO_USAGE
+
+
+def wish_from(row: Row) -> Wish | None:
+    """A change that is wanted; none where that cannot be read."""
+    try:
+        known = orjson.loads(row["text"])
+        return Wish(known["content"], known["data"], row["at"])
+    except (*_UNREADABLE, KeyError):
+        _log_once(_id_of(row), "change of settings")
+        return None
 
 
 def status_from(text: str) -> Status:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import orjson
 
+from moot.core.changes import Wish
 from moot.core.debate import Record, Status, Turn
+from moot.core.engine import RunResult
 from moot.errors import SchemaTooNew
 from moot.store.database import Parameter, Parameters
 
@@ -42,7 +44,18 @@ def queries(dialect: Dialect) -> Mapping[str, Query]:
     text = _for_dialect((FOLDER / "queries.sql").read_text("utf-8"), dialect)
     parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
     read = numbered if dialect == "postgres" else Query
-    return {name: read(sql.strip()) for name, sql in zip(parts[::2], parts[1::2], strict=True)}
+    named = dict(zip(parts[::2], parts[1::2], strict=True))
+    return {name: read(sql.strip()) for name, sql in {**named, **_of_list(named["list_debates"])}.items()}
+
+
+def _of_list(listed: str) -> dict[str, str]:
+    """The list from a place to its newer end, and how many it would have in all: under the same conditions."""
+    newer = listed.replace("created_at < :created_at", "created_at > :created_at").replace("id > :id", "id < :id")
+    found = listed[listed.index("FROM debates\nWHERE") : listed.index("ORDER BY created_at")]
+    return {
+        "list_newer": newer.replace("ORDER BY created_at DESC, id ", "ORDER BY created_at, id DESC "),
+        "count_found": f"SELECT count(*) AS count {found}",
+    }
 
 
 def migrations(dialect: Dialect, version: int) -> tuple[Migration, ...]:
@@ -100,10 +113,30 @@ def debate_parameters(record: Record) -> dict[str, Parameter]:
     }
 
 
+def end_parameters(ending: RunResult) -> dict[str, Parameter]:
+    """How a run ended; a debate is found by the words of its restated question and of its claims too."""
+    found = [(ending.outcome or {}).get("title"), *_claimed((ending.outcome or {}).get("ledger"))]
+    restated = "".join(f"\n{text.casefold()}" for text in found if isinstance(text, str) and text)
+    outcome = None if ending.outcome is None else to_json(ending.outcome)
+    return parameters_of(ending, outcome=outcome, restated=restated)
+
+
+def _claimed(ledger: object) -> Iterator[object]:
+    """The texts of claims and the words they were made in, each once."""
+    claims = ledger.get("claims") if isinstance(ledger, dict) else None
+    for claim in claims if isinstance(claims, list) else ():
+        yield from dict.fromkeys([claim.get("text"), claim.get("quote")]) if isinstance(claim, dict) else ()
+
+
 def turn_parameters(debate_id: str, turn: Turn) -> dict[str, Parameter]:
     data = None if turn.data is None else to_json(turn.data)
     json = {"data": data, "usage": to_json(turn.usage), "marks": to_json(turn.marks)}
     return parameters_of(turn, debate_id=debate_id, **json)
+
+
+def wish_parameters(debate_id: str, wish: Wish) -> dict[str, Parameter]:
+    text = to_json({"content": wish.content, "data": wish.data})
+    return {"debate_id": debate_id, "position": None, "action": "change", "text": text, "who": ""}
 
 
 def list_parameters(
@@ -113,13 +146,16 @@ def list_parameters(
     words: str,
     after: tuple[float, str] | None,
     about: Sequence[str] = (),
+    hidden: bool = False,
+    at_rest: bool = False,
 ) -> dict[str, Parameter]:
     """Which debates a list has, and behind which one it begins."""
     created_at, id = after or (None, None)
     if created_at is not None and created_at <= 0.0:  # stands for any damaged time before 1970, which a list ends with
         created_at = -math.inf
     found = {"pattern": pattern(words) if words else None, "about": to_json([*map(pattern, about)]) if about else None}
-    return {"limit": limit, "status": status, "format": format, **found, "created_at": created_at, "id": id}
+    chosen: dict[str, Parameter] = {"status": status, "format": format, "hidden": hidden, "at_rest": at_rest}
+    return {"limit": limit, **chosen, **found, "created_at": created_at, "id": id}
 
 
 def pattern(words: str) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Turn, Usage, Workflow
+from moot.core.changes import Wish
+from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Tick, Turn, Workflow
 from moot.core.engine import Control, RunResult
 from moot.core.notices import Notice, notices
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
-from moot.store.database import Database, Job, Operation, Row, Whole, alone, ask, reading, run_of, writing
+from moot.store.database import Database, Job, Operation, Whole, alone, ask, reading, run_of, writing
+from moot.store.operations import changed, enqueued, find_debate
 from moot.store.processes import Running, Unfinished, Worker
 from moot.store.refusals import (
     answered,
@@ -27,26 +28,17 @@ from moot.store.refusals import (
     no_workflow,
     not_found,
 )
-from moot.store.rows import read, record_from, status_from, stored_from, with_usage
-from moot.store.sql import debate_parameters, list_parameters, parameters_of, to_json, turn_parameters
-
-
-class Cursor(NamedTuple):
-    """Where a page of a list ended: at this debate."""
-
-    created_at: float
-    id: str
-
-
-class Summary(NamedTuple):
-    """A debate as lists show it: its record, and the sums over what else is stored of it."""
-
-    record: Record
-    turns: int
-    usage: Usage
-    stars: int | None
-    workflow: str | None
-    """The id of the issue made of it."""
+from moot.store.rows import Cursor as Cursor
+from moot.store.rows import read, record_from, status_from, stored_from, wish_from
+from moot.store.sql import (
+    debate_parameters,
+    end_parameters,
+    list_parameters,
+    parameters_of,
+    to_json,
+    turn_parameters,
+    wish_parameters,
+)
 
 
 class Store:
@@ -96,6 +88,11 @@ class Store:
         return record_from(rows[0]) if rows else None
 
     @reading
+    def forks(self, debate_id: str) -> Operation[list[str]]:
+        rows = yield ask("find_forks", debate_id=debate_id)
+        return [row["id"] for row in rows]
+
+    @reading
     def load(self, debate_id: str) -> Operation[StoredDebate]:
         """Raises NotFound."""
         (whole,) = yield Whole(debate_id)
@@ -120,20 +117,6 @@ class Store:
         """
         rows = yield ask("list_debates", summed=False, **list_parameters(limit, status, format, words, after, about))
         return tuple(map(record_from, rows))
-
-    @reading
-    def summaries(
-        self,
-        *,
-        limit: int,
-        status: Status | None = None,
-        format: str | None = None,
-        words: str = "",
-        after: Cursor | None = None,
-    ) -> Operation[tuple[Summary, ...]]:
-        """The same debates with what a list shows of them beside the record, in the same single statement."""
-        rows = yield ask("list_debates", summed=True, **list_parameters(limit, status, format, words, after))
-        return tuple(map(_summary, rows))
 
     @reading
     def unfinished(self) -> Operation[tuple[Unfinished, ...]]:
@@ -169,9 +152,9 @@ class Store:
 
         No change while it is queued or running. Raises WrongStatus, which says why, NotFound.
         """
-        record = yield from _enqueued(debate_id, watched)
+        record = yield from enqueued(debate_id, watched)
         if record is None:
-            record = record_from((yield from _find(debate_id)))
+            record = record_from((yield from find_debate(debate_id)))
             if record.status not in (Status.QUEUED, Status.RUNNING):
                 raise cannot_enqueue(record)
         return record
@@ -188,7 +171,7 @@ class Store:
         """Hide a debate; no change when it is hidden. Raises WrongStatus while a run owns it, NotFound."""
         rows = yield alone("delete", debate_id=debate_id)
         if not rows and not (yield ask("find_hidden", debate_id=debate_id)):
-            raise cannot_delete(record_from((yield from _find(debate_id))))
+            raise cannot_delete(record_from((yield from find_debate(debate_id))))
 
     @writing
     def restore(self, debate_id: str) -> Operation[Record]:
@@ -196,7 +179,7 @@ class Store:
         rows = yield ask("restore", debate_id=debate_id)
         if rows and rows[0]["status"] in (Status.QUEUED, Status.RUNNING, Status.STOPPING):
             yield run_of(rows[0])  # while it was hidden there was no debate to run
-        return record_from(rows[0] if rows else (yield from _find(debate_id)))
+        return record_from(rows[0] if rows else (yield from find_debate(debate_id)))
 
     # Runs
 
@@ -212,7 +195,7 @@ class Store:
         chosen = {"lease_seconds": lease_seconds, "only_queued": only_queued}
         rows = yield ask("take", debate_id=debate_id, owner=owner, **chosen)
         if not rows:
-            row = yield from _find(debate_id)
+            row = yield from find_debate(debate_id)
             raise cannot_take(record_from(row), row["now"])
         # From here on only this run can append, so its turns are read in a statement of their own.
         (whole,) = yield Whole(debate_id)
@@ -228,7 +211,8 @@ class Store:
         rows = rows or (yield ask("find_own_turn", **own))
         if not rows:
             raise fenced(debate_id, turn.run, (yield ask("find_debate", debate_id=debate_id)), turn.position)
-        return Control(bool(rows[0]["stopping"]), bool(rows[0]["concluding"]), rows[0]["remarks"])
+        (row,) = rows
+        return Control(row["stopping"], bool(row["concluding"]), row["remarks"], row["wishes"])
 
     @writing
     def add_failure(self, debate_id: str, failure: Failure) -> Operation[None]:
@@ -248,13 +232,12 @@ class Store:
         """End a run, with what webhooks are to be told of it. Raises Fenced when another run has taken over."""
         hooks = self._hooks.get(ending.status, ())
         send = ask if hooks or ending.status in (Status.QUEUED, Status.WAITING) else alone
-        outcome = None if ending.outcome is None else to_json(ending.outcome)
-        rows = yield send("end", **parameters_of(ending, debate_id=debate_id, run=run, outcome=outcome))
+        rows = yield send("end", **end_parameters(ending), debate_id=debate_id, run=run)
         if not rows:
             raise fenced(debate_id, run, (yield ask("find_debate", debate_id=debate_id)))
         if ending.status is Status.QUEUED:
             yield run_of(rows[0], ending.due_in or 0.0)
-        elif ending.status is Status.WAITING and (yield from _enqueued(debate_id)):
+        elif ending.status is Status.WAITING and (yield from enqueued(debate_id)):
             return  # the answer was there already
         elif ending.status is Status.WAITING and ending.due_in is not None:
             yield Job("pause", debate_id, f"pause {debate_id} {run}", False, ending.due_in)
@@ -270,19 +253,19 @@ class Store:
     # People
 
     @writing
-    def ask_to_stop(self, debate_id: str) -> Operation[Record]:
+    def ask_to_stop(self, debate_id: str, reason: str = "stopped") -> Operation[Record]:
         """Set `stopping` while a run owns the debate, `stopped` otherwise; no change once it has ended."""
-        return (yield from _changed("ask_to_stop", debate_id))
+        return (yield from changed("ask_to_stop", debate_id, stop_reason=reason))
 
     @writing
     def ask_to_conclude(self, debate_id: str) -> Operation[Record]:
         """Note that the closing steps shall come next; no change once it is finished."""
-        return (yield from _changed("ask_to_conclude", debate_id))
+        return (yield from changed("ask_to_conclude", debate_id))
 
     @writing
     def pause(self, debate_id: str) -> Operation[Record]:
         """Stop a debate that has waited too long for a person; no change when it does not wait."""
-        return (yield from _changed("pause", debate_id))
+        return (yield from changed("pause", debate_id))
 
     @writing
     def say(self, debate_id: str, said: HumanReply) -> Operation[HumanReply]:
@@ -292,10 +275,10 @@ class Store:
         """
         rows = yield ask("insert_said", **parameters_of(said, debate_id=debate_id))
         if not rows:
-            yield from _find(debate_id)
+            yield from find_debate(debate_id)
             raise answered(debate_id)
         if said.position is not None:
-            yield from _enqueued(debate_id, watched=True)
+            yield from enqueued(debate_id, watched=True)
         return read(HumanReply, rows[0])
 
     @reading
@@ -304,12 +287,30 @@ class Store:
         return tuple(read(HumanReply, row) for row in rows)
 
     @writing
+    def wish(self, debate_id: str, wish: Wish) -> Operation[None]:
+        """Keep a change that a debate's run is to take over."""
+        if not (yield ask("insert_said", **wish_parameters(debate_id, wish))):
+            raise not_found(debate_id)
+
+    @reading
+    def wishes(self, debate_id: str) -> Operation[tuple[Wish, ...]]:
+        return tuple(filter(None, map(wish_from, (yield ask("list_wishes", debate_id=debate_id)))))
+
+    @writing
     def rate(self, debate_id: str, rating: Rating) -> Operation[Rating]:
         """The latest rating counts."""
         rows = yield alone("insert_rating", **parameters_of(rating, debate_id=debate_id))
         if not rows:
             raise not_found(debate_id)
         return read(Rating, rows[0])
+
+    @writing
+    def tick(self, debate_id: str, tick: Tick) -> Operation[Tick]:
+        """Note whether a next step is done; the latest word on it counts."""
+        rows = yield alone("tick", **parameters_of(tick, debate_id=debate_id))
+        if not rows:
+            raise not_found(debate_id)
+        return read(Tick, rows[0])
 
     @writing
     def add_workflow(self, debate_id: str, workflow: Workflow, lease: float | None = None) -> Operation[Workflow]:
@@ -364,32 +365,3 @@ class Store:
         """Note what this attempt came to; nothing when another has been made since."""
         attempt = parameters_of(notice, delivered=delivered, result=result, again_in=again_in)
         yield alone("note_attempt", **attempt)
-
-
-def _summary(row: Row) -> Summary:
-    record, usage = with_usage(record_from(row), row["usages"])
-    return Summary(record, row["turns"], usage, row["stars"], row["workflow"])
-
-
-def _find(debate_id: str) -> Operation[Row]:
-    rows = yield ask("find_debate", debate_id=debate_id)
-    if not rows:
-        raise not_found(debate_id)
-    return rows[0]
-
-
-def _changed(query: str, debate_id: str) -> Operation[Record]:
-    """The debate after a statement that changes it, or as it is when there is nothing to change."""
-    rows = yield alone(query, debate_id=debate_id)
-    return record_from(rows[0] if rows else (yield from _find(debate_id)))
-
-
-def _enqueued(debate_id: str, watched: bool = False) -> Operation[Record | None]:
-    """The debate, if it can go on and is queued for that now."""
-    rows = yield ask("enqueue", debate_id=debate_id, watched=watched)
-    if not rows:
-        return None
-    record = record_from(rows[0])
-    check_readable(record)
-    yield run_of(rows[0])
-    return record

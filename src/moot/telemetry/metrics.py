@@ -6,9 +6,10 @@ are those that have answered.
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, Summary, generate_latest
 
 from moot.core.debate import Usage
+from moot.llm.addresses import public_name
 
 SECONDS = (0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 MAX_MODELS = 50
@@ -39,6 +40,13 @@ class Metrics:
         )
         self._errors = Counter("moot_model_errors", "Model calls that failed", ["provider", "code"], registry=own)
 
+        self._order_effects = Summary(
+            "moot_judge_order_effect", "Points that judgings gave to the side shown first", ["model"], registry=own
+        )
+        self._flips = Summary(
+            "moot_judge_flips", "Share of pairs of judgings that call another winner", ["model"], registry=own
+        )
+
     def text(self) -> bytes:
         return generate_latest(self._registry)
 
@@ -59,6 +67,11 @@ class Metrics:
 
     def call_failed(self, provider: str, code: str) -> None:
         self._errors.labels(provider, code).inc()
+
+    def judged(self, model: str, order_effect: float, flips: float) -> None:
+        name = self._known(public_name(model)[:MAX_NAME])
+        self._order_effects.labels(name).observe(order_effect)
+        self._flips.labels(name).observe(flips)
 
     def _known(self, model: str) -> str:
         if model not in self._models and len(self._models) >= MAX_MODELS:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from moot.core.debate import Record, Status, Step, Turn
 from moot.core.engine import Player, PlayerReply, RunResult
 from moot.core.script import Debate
+from moot.core.trust import Trust
 from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelError
 from moot.llm.client import Completion, Request
 from moot.telemetry.log_context import here, within
 from moot.telemetry.spans import NoSpans, Spans
+from moot.trust.judging import JudgeFaults, faults_by_judge
 
 if TYPE_CHECKING:
     from moot.telemetry.metrics import Metrics
@@ -109,6 +111,8 @@ class Telemetry:
             log.info("run ended", extra=about)
         if self.metrics:
             self.metrics.run_ended(record.format, ending.status.value, retried=retried)
+            for model, faults in _judged(ending):
+                self.metrics.judged(model, *faults)
 
 
 class _Observed:
@@ -129,6 +133,15 @@ class _Observed:
             self._spans.span(f"{operation} {step.seat}", about),
         ):
             return await self._player.play(debate, step, voice)
+
+
+def _judged(ending: RunResult) -> Iterator[tuple[str, JudgeFaults]]:
+    """What the judgings of an outcome say of their judges."""
+    told = (ending.outcome or {}).get("trust")
+    if isinstance(told, dict):
+        trust = Trust.model_validate(told)
+        for stability in (trust.stability, *trust.parts.values()):
+            yield from faults_by_judge(stability).items() if stability else ()
 
 
 def provider_of(model: str) -> str:

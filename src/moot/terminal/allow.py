@@ -29,6 +29,7 @@ MEANINGS = {
     "models": "the servers or files that are models",
     "prompts": "what models are told",
     "providers": "where debates are sent, with which keys of your environment",
+    "research": "what is run, and what is sent where, when debaters look things up",
     "token": "who may use your server",
     "webhooks": "who is told of debates",
     "workflow": "what is run with decisions, or where they are sent",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -16,6 +15,8 @@ from moot.core.debate import Action
 from moot.core.events import Waiting
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput, WrongStatus
+from moot.terminal.lines import next_line
+from moot.terminal.user import user_name
 from moot.text.plain import printable
 
 LABELS: Mapping[Action, str] = {
@@ -71,6 +72,14 @@ async def yes(question: str) -> bool:
         return False
 
 
+async def line(question: str) -> str | None:
+    """What a person types; None when they leave instead."""
+    try:
+        return await _line(question)
+    except _Gone:
+        return None
+
+
 def question_lines(asked: Waiting, format: AnyFormat) -> list[str]:
     """The question as the terminal shows it, the possible answers below."""
     title = f"═══ Round {asked.round} Complete ═══" if asked.round else "═══ Your turn ═══"
@@ -93,7 +102,7 @@ async def _answer(app: App, asked: Waiting) -> None:
         action = await _action(asked)
         text = await _line(TEXTS[action]) if action in TEXTS else ""
         try:
-            await app.reply(asked.debate, action, text, asked.position)
+            await app.reply(asked.debate, action, text, asked.position, user_name(app.settings))
         except InvalidInput as error:
             _print(printable(str(error)))
         except WrongStatus:  # somebody else was faster: the debate goes on with their answer
@@ -120,21 +129,17 @@ async def _action(asked: Waiting) -> Action:
 async def _line(prompt: str) -> str:
     """A line from the terminal, without blocking the loop. Raises _Gone at its end and on Ctrl-C."""
     loop = asyncio.get_running_loop()
-    typed: asyncio.Future[bytes] = loop.create_future()
-    terminal = sys.stdin.fileno()
+    typed: asyncio.Future[str] = loop.create_future()
 
-    def read() -> None:
+    def heard(line: str) -> None:
         if not typed.done():
-            try:
-                typed.set_result(os.read(terminal, 65536))
-            except OSError:  # it was closed
-                typed.set_result(b"")
+            typed.set_result(line)
 
     def interrupt() -> None:
         if not typed.done():
             typed.set_exception(_Gone(NoAnswer.INTERRUPTED))
 
-    loop.add_reader(terminal, read)
+    leave = next_line(loop, heard)
     for name in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):
             loop.add_signal_handler(name, interrupt)
@@ -143,13 +148,13 @@ async def _line(prompt: str) -> str:
     try:
         line = await typed
     finally:
-        loop.remove_reader(terminal)
+        leave()
         for name in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError):
                 loop.remove_signal_handler(name)
     if not line:
         raise _Gone(NoAnswer.CLOSED)
-    return line.decode("utf-8", "replace").strip()
+    return line.strip()
 
 
 def _print(*lines: str) -> None:

@@ -10,8 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moot.terminal.demo_cli import demo
+from moot.terminal.help import FORMATS, complete_format, misused, with_examples
+from moot.terminal.model_cli import doctor, model_commands
+from moot.terminal.options import (
+    AsJson,
+    DebateId,
+    EventsAsJson,
+    Judges,
+    Model,
+    ModelFor,
+    Record,
+    Replay,
+    Set,
+)
+from moot.terminal.rejudge_cli import rejudge
 from moot.terminal.running import run
 from moot.terminal.screen import discard_stdout, open_missing_streams
+from moot.terminal.serve_cli import database_commands, mcp, serve, worker
 from moot.terminal.template_cli import template_commands
 
 if TYPE_CHECKING:
@@ -24,12 +40,10 @@ cli = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 USUAL_FORMAT = "panel"
 """As `moot.formats` has it, which is slow to import."""
-DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, DEB-…")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -50,37 +64,64 @@ def moot(
 @cli.command()
 def debate(
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What to debate.")] = None,
-    format: Annotated[str | None, typer.Option(help="The rules of the debate.", show_default=USUAL_FORMAT)] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="|".join(FORMATS),
+            help="The rules of the debate.",
+            show_default=USUAL_FORMAT,
+            autocompletion=complete_format,
+        ),
+    ] = None,
     perspectives: Annotated[
         str | None, typer.Option(metavar="N|NAMES", help="How many debaters, or their perspectives: 3, or 'A,B'.")
     ] = None,
-    max_rounds: Annotated[int | None, typer.Option(help="End after so many rounds at the latest.")] = None,
+    max_rounds: Annotated[
+        int | None,
+        typer.Option("--max-rounds", "-n", help="End after so many rounds at the latest.", show_default="the format's"),
+    ] = None,
     no_checkpoints: Annotated[
         bool, typer.Option("--no-checkpoints", help="Run through without asking a person between rounds.")
     ] = False,
     source: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH", help="A file, folder or 'pattern' of documents or code to argue from."),
+        typer.Option(
+            "--source", "-s", metavar="PATH", help="A file, folder or 'pattern' of documents or code to argue from."
+        ),
     ] = None,
+    research: Annotated[
+        bool, typer.Option("--research", help="Let debaters look things up before they speak (docs/research.md).")
+    ] = False,
+    precedents: Annotated[
+        bool, typer.Option("--precedents", help="Offer approved decisions of this folder as sources.")
+    ] = False,
     stance_a: Annotated[str | None, typer.Option(metavar="pro|con", help="Debater A's stance.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Judge once: the price of a plain debate.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", "-q", help="Judge once: the price of a plain debate.")] = False,
     careful: Annotated[bool, typer.Option("--careful", help="Judge up to eight times.")] = False,
-    model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
-    model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
-    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
+    ballots: Annotated[
+        int | None, typer.Option(help="Ask so many models alone, in a poll or beside a duel or panel.")
+    ] = None,
+    model: Model = None,
+    model_for: ModelFor = None,
+    judges: Judges = None,
+    set: Set = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Say what it would cost, and call no model.")] = False,
-    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
-    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,
+    record: Record = None,
+    replay: Replay = None,
     timing: Annotated[bool, typer.Option("--timing", help="Replay at the recorded pace.")] = False,
     resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on, also with another --model.")] = None,
     list: Annotated[bool, typer.Option("--list", help="Show the latest debates.")] = False,
     output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the outcome's document here, approved or not.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Write the outcome's document here, approved or not."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+    as_json: EventsAsJson = False,
 ) -> None:
     """Debate a QUESTION and watch it live."""
     from moot.terminal import commands, watch
+    from moot.terminal.asked import Asked
 
     if list:
         run(commands.list_debates(as_json))
@@ -91,13 +132,16 @@ def debate(
         "perspectives": perspectives,
         "max_rounds": max_rounds,
         "stance_a": stance_a,
+        "ballots": ballots,
         "depth": "quick" if quick else "careful" if careful else None,
         "model": model,
+        "research": research or None,
+        "precedents": precedents or None,
+        "judges": judges,
     }
-    asked = commands.Asked(question, format or "", options, model_for or [], set or [], source or [], no_checkpoints)
+    asked = Asked(question, format or "", options, model_for or [], set or [], source or [], no_checkpoints)
     if resume:
         run(commands.resume(resume, asked, tape, how, estimate), runs_debates=True)
-    asked = asked._replace(format=format or USUAL_FORMAT)
     if estimate:
         run(commands.estimate(asked, as_json))
     run(commands.debate(asked, tape, how), runs_debates=True)
@@ -112,18 +156,20 @@ def fork(
             metavar="N", help="Begin with its first N turns; without it with as many as leave something to play."
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
-    model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
-    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
+    model: Model = None,
+    model_for: ModelFor = None,
+    set: Set = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the outcome's document here, approved or not.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Write the outcome's document here, approved or not."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+    as_json: EventsAsJson = False,
 ) -> None:
     """Go on from the first turns of a debate in a new one, with other models or settings."""
     from moot.terminal import commands, watch
+    from moot.terminal.asked import Asked
 
-    asked = commands.Asked(None, "", {"model": model}, model_for or [], set or [])
+    asked = Asked(None, "", {"model": model}, model_for or [], set or [])
     run(commands.fork(debate_id, at, asked, watch.watching(as_json, output)), runs_debates=True)
 
 
@@ -132,20 +178,24 @@ def evaluate(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="A markdown file or a folder with idea.md.")],
     debate: Annotated[bool, typer.Option(help="Argue the scores, or stop once there are some.")] = True,
     topics: Annotated[Path | None, typer.Option(metavar="FILE", help="Topics of your own.")] = None,
-    output: Annotated[Path | None, typer.Option(metavar="PLACE", help="Where the report goes.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PLACE", help="Where the report goes.")
+    ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Show how scores moved since the last time.")] = False,
-    model: Annotated[str | None, typer.Option(help="PROVIDER:MODEL for every seat.")] = None,
-    model_for: Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")] = None,
-    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")] = None,
-    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
-    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+    model: Model = None,
+    model_for: ModelFor = None,
+    judges: Judges = None,
+    set: Set = None,
+    record: Record = None,
+    replay: Replay = None,
+    as_json: EventsAsJson = False,
 ) -> None:
     """Have an idea defended, attacked and scored; several ideas end in a ranking."""
     from moot.terminal import commands
     from moot.terminal import evaluate as ideas
+    from moot.terminal.asked import Asked
 
-    asked = commands.Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
+    asked = Asked(None, "evaluation", {"model": model}, model_for or [], set or [])
     wanted = ideas.Evaluating(debate, topics, output, compare, as_json)
     run(ideas.evaluate(paths, wanted, asked, commands.Tape(record, replay)), runs_debates=True)
 
@@ -159,10 +209,12 @@ def reply(
     answer: Annotated[str | None, typer.Option(metavar="TEXT", help="The answer to a question.")] = None,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the decision.")] = False,
     reject: Annotated[str | None, typer.Option(metavar="REASON", help="Reject the decision; '' for no reason.")] = None,
-    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Where an approved decision is written.")] = None,
-    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")] = None,
-    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where an approved decision is written.")
+    ] = None,
+    record: Record = None,
+    replay: Replay = None,
+    as_json: EventsAsJson = False,
 ) -> None:
     """Answer a debate that waits, and go on with it; or guide one that runs."""
     from moot.terminal import commands, watch
@@ -195,10 +247,11 @@ def rate(
 def export(
     debate_id: Annotated[str | None, typer.Argument(metavar="ID", help="The debate, DEB-…")] = None,
     style: Annotated[
-        str, typer.Option("--as", metavar="md|json|html|argdown|jsonl", help="The form of it; jsonl for many.")
+        str, typer.Option("--as", metavar="md|json|html|argdown|aif|jsonl", help="The form of it; jsonl for many.")
     ] = "md",
     output: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="A new file instead of the screen; a new folder for many.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="PATH", help="A new file instead of the screen; a new folder for many."),
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="Many debates, with a manifest.")] = False,
     status: Annotated[str, typer.Option(help="Of many, those of this status; any for all.")] = "finished",
@@ -230,11 +283,19 @@ def perspectives() -> None:
 
 
 @cli.command()
-def show(debate_id: DebateId, as_json: AsJson = False) -> None:
+def show(
+    debate_id: DebateId,
+    as_json: AsJson = False,
+    sources: Annotated[bool, typer.Option("--sources", help="What became of its sources instead.")] = False,
+    source: Annotated[str | None, typer.Option(metavar="S1", help="The text of one source instead.")] = None,
+    claims: Annotated[
+        bool, typer.Option("--claims", help="What was claimed, what was said to it, how it ended.")
+    ] = False,
+) -> None:
     """Show a debate: its turns, its outcome, what went wrong."""
     from moot.terminal import commands
 
-    run(commands.show(debate_id, as_json))
+    run(commands.show(debate_id, as_json, sources, source, claims))
 
 
 @cli.command()
@@ -253,7 +314,20 @@ def conclude(debate_id: DebateId) -> None:
     run(commands.conclude(debate_id), runs_debates=True)
 
 
+for command in (demo, rejudge):
+    cli.command()(command)
 cli.add_typer(template_commands, name="templates")
+
+
+@cli.command()
+def claims(
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="What they are about.")], as_json: AsJson = False
+) -> None:
+    """Show where a claim was made in any debate, by whom, and how it ended."""
+    from moot.terminal import commands
+
+    run(commands.claims(words, as_json))
+
 
 traces = typer.Typer(help="What all debates together tell.", no_args_is_help=True)
 cli.add_typer(traces, name="traces")
@@ -267,71 +341,13 @@ def stats(as_json: AsJson = False) -> None:
     run(commands.stats(as_json))
 
 
-@cli.command()
-def serve(
-    host: Annotated[str | None, typer.Option(help="Where to listen; beyond this machine only with MOOT_TOKEN.")] = None,
-    port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
-    work: Annotated[
-        bool, typer.Option(help="Run debates here too, or leave them to the workers on its Postgres.")
-    ] = True,
-) -> None:
-    """Serve pages and the HTTP API, and run debates while nobody watches."""
-    from moot.terminal import serve as processes
-
-    run(processes.serve(host, port, work))
+for process in (serve, worker, mcp):
+    cli.command()(process)
+cli.add_typer(database_commands, name="db")
 
 
-@cli.command()
-def worker(
-    concurrency: Annotated[int | None, typer.Option(min=1, help="How many debates at once.")] = None,
-    metrics_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Tell /metrics and /api/health there; 0 takes a free one.")
-    ] = None,
-) -> None:
-    """Run debates from a Postgres that any number of workers and servers share."""
-    from moot.terminal import serve as processes
-
-    run(processes.worker(concurrency, metrics_port))
-
-
-db = typer.Typer(help="The database.", no_args_is_help=True)
-cli.add_typer(db, name="db")
-
-
-@db.command()
-def upgrade() -> None:
-    """Bring the database's schema up to date, as every command does when it finds it behind."""
-    from moot.terminal import serve as processes
-
-    run(processes.upgrade_database())
-
-
-@cli.command()
-def mcp(
-    http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP instead of stdin and stdout.")] = False,
-    host: Annotated[str | None, typer.Option(help="Where to listen; beyond this machine only with MOOT_TOKEN.")] = None,
-    port: Annotated[int | None, typer.Option(help="0 takes a free one.")] = None,
-) -> None:
-    """Serve debates as tools to coding assistants and other MCP clients."""
-    from moot.terminal import serve as processes
-
-    run(processes.mcp(http, host, port))
-
-
-@cli.command()
-def models() -> None:
-    """Show which models can be reached, and what each seat would use."""
-    from moot.terminal import doctor as checks
-
-    run(checks.models())
-
-
-@cli.command()
-def doctor() -> None:
-    """Check the set-up, and say what to do about each problem."""
-    from moot.terminal import doctor as checks
-
-    run(checks.doctor())
+cli.add_typer(model_commands, name="models")
+cli.command()(doctor)
 
 
 @cli.command()
@@ -345,6 +361,9 @@ def allow(
     from moot.terminal import allow as allowing
 
     raise typer.Exit(allowing.run(folder, yes, revoke, list))
+
+
+with_examples(cli)
 
 
 def _tell(error: OSError) -> int:
@@ -364,8 +383,7 @@ def main() -> None:
         code = cli(sys.argv[1:] or ["--help"], prog_name="moot", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        sys.stderr.write(f"moot: {error.format_message().rstrip('.')}; see: moot --help\n")
-        code = 2
+        code = misused(error)
     except OSError as error:  # of an output, most likely
         discard_stdout()
         code = _tell(error)

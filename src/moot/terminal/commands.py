@@ -6,27 +6,27 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-import orjson
-from pydantic import JsonValue
 from rich.console import Console
 
 from moot import settings
-from moot.app import App, build
-from moot.app.drafts import check_takes_sources
+from moot.app import App, build, rejudging
 from moot.core.debate import Action, Record, Status
-from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, Missing, MootError, WrongStatus
-from moot.formats import choices, find, load
+from moot.formats import choices, load
 from moot.llm.recording import Recorder, Recording
 from moot.terminal.allow import offer
+from moot.terminal.asked import Asked
+from moot.terminal.claims import show_claims, show_found_claims
 from moot.terminal.screen import discard_stdout, screens
+from moot.terminal.sources import show_source, show_sources
 from moot.terminal.tables import STATS_HEADER, debate_row, print_json, print_table, say, stats_row, usage_cells
+from moot.terminal.user import user_name
 from moot.terminal.watch import Exit, Watching, print_error, say_where, show_debate, watch
 from moot.text.files import private_file, private_folder
 from moot.text.plain import printable
@@ -78,47 +78,6 @@ def _code_of(command: Command) -> Exit:
         return print_error(f"something went wrong inside ({type(error).__name__}); moot.log tells more", Exit.FAILED)
 
 
-class Asked(NamedTuple):
-    """A debate as the command line describes it."""
-
-    question: str | None
-    format: str
-    options: Mapping[str, JsonValue]
-    model_for: Sequence[str]
-    set: Sequence[str]
-    sources: Sequence[str] = ()
-    unattended: bool = False
-    """Whether no person is to be asked."""
-
-    def topic(self) -> str:
-        if self.question is None:
-            raise InvalidInput("nothing to debate: give a QUESTION, --resume ID or --list (moot debate --help)")
-        return self.question
-
-    async def settings(self, formats: Mapping[str, AnyFormat]) -> dict[str, JsonValue]:
-        return await asyncio.to_thread(self._settings, formats)  # sources may be long
-
-    def _settings(self, formats: Mapping[str, AnyFormat]) -> dict[str, JsonValue]:
-        chosen: dict[str, JsonValue] = dict(find(formats, self.format).unattended) if self.unattended else {}
-        chosen |= {name: value for name, value in self.options.items() if value is not None}
-        chosen |= dict(_key_value(text) for text in self.set)
-        if self.model_for:
-            chosen["models"] = dict(map(_pair, self.model_for))
-        if self.sources:
-            check_takes_sources(find(formats, self.format), formats)
-            chosen["sources"] = self._read_sources()
-        return chosen
-
-    def _read_sources(self) -> list[JsonValue]:
-        """What is left out is said on stderr."""
-        from moot.retrieval.sources import read_all
-
-        read = read_all(self.sources)
-        if read.left_out:
-            say(Console(stderr=True), read.left_out, "yellow")
-        return [source.model_dump() for source in read.sources]
-
-
 class Tape(NamedTuple):
     """Where model calls are recorded to, or replayed from."""
 
@@ -145,6 +104,7 @@ async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
     topic = asked.topic()
     how.check()
     async with tape.app() as app:
+        asked = await asked.in_format(app)
         record = await app.create(asked.format, topic, await asked.settings(app.formats))
         return await watch(app, StoredDebate(record), how)
 
@@ -156,8 +116,16 @@ async def fork(debate_id: str, position: int | None, asked: Asked, how: Watching
         return await watch(app, await app.load(record.id), how)
 
 
+async def rejudge(debate_id: str, judge: str | None, judgings: int, how: Watching) -> Exit:
+    how.check()
+    async with build(settings.load()) as app:
+        record = await rejudging.rejudge(app, debate_id, judge, judgings)
+        return await watch(app, await app.load(record.id), how)
+
+
 async def estimate(asked: Asked, as_json: bool) -> None:
     async with build(settings.load()) as app:
+        asked = await asked.in_format(app)
         found = await app.estimate(asked.format, asked.topic(), await asked.settings(app.formats))
     if as_json:
         print_json(found)
@@ -205,9 +173,30 @@ async def list_debates(as_json: bool) -> None:
         say(Console(), 'No debates yet. Start one: moot debate "Cats are better than dogs"')
 
 
-async def show(debate_id: str, as_json: bool) -> None:
+async def show(
+    debate_id: str, as_json: bool, sources: bool = False, source: str | None = None, claims: bool = False
+) -> None:
     async with build(settings.load()) as app:
-        show_debate(await app.read(debate_id), as_json)
+        reading = await app.read(debate_id)
+    if source is not None:
+        show_source(reading, source, as_json)
+    elif claims:
+        show_claims(reading, as_json)
+    elif sources:
+        show_sources(reading, as_json)
+    else:
+        show_debate(reading, as_json)
+
+
+async def claims(words: str, as_json: bool) -> None:
+    from moot.app.claims import find_claims
+
+    async with build(settings.load()) as app:
+        found = await find_claims(app, words)
+    if found or as_json:
+        show_found_claims(found, as_json)
+    else:
+        say(Console(), f"No finished debate has a claim about {words!r}.")
 
 
 async def stop(debate_id: str) -> None:
@@ -253,7 +242,8 @@ async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], tap
     (action, text), *_ = given
     how.check()
     async with tape.app() as app:
-        said = (await app.reply(debate_id, action, text if isinstance(text, str) else "")).words
+        words, who = text if isinstance(text, str) else "", user_name(app.settings)
+        said = (await app.reply(debate_id, action, words, who=who)).words
         stored = await app.load(debate_id)
         going_on = (Status.QUEUED, Status.WAITING, Status.STOPPED)
         if said and said.position is not None and stored.record.status in going_on:
@@ -330,21 +320,6 @@ def _write_new(path: Path, text: str) -> None:
         raise InvalidInput(f"{path} exists already; choose another name or remove it") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _key_value(text: str) -> tuple[str, JsonValue]:
-    """KEY=VALUE, the value read as JSON where it is JSON."""
-    key, value = _pair(text)
-    with suppress(orjson.JSONDecodeError):
-        return key, orjson.loads(value)
-    return key, value
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, _, value = text.partition("=")
-    if not key or not value:
-        raise InvalidInput(f"{text!r} is not of the form KEY=VALUE")
-    return key, value
 
 
 def _event_loop() -> Callable[[Command], Exit | None]:

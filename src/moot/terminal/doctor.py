@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,24 +15,30 @@ from rich.console import Console
 
 from moot import settings
 from moot.app import App, build
+from moot.app.drafts import CHOSEN
 from moot.core.own_prompts import OwnPrompts
-from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError
+from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError, ToolFailed
 from moot.llm.addresses import public_name
-from moot.llm.local import BUILT_IN_MODEL
+from moot.llm.models import ModelChoice
+from moot.llm.weights import names
 from moot.records.documents import Place
+from moot.retrieval.tools import ToolServer
 from moot.terminal.tables import print_table, say
 from moot.terminal.watch import Exit
 from moot.text.plain import printable
+
+MIN_ROOM = 200
+"""Megabytes of free disk that a day's debates may need."""
 
 
 async def models() -> None:
     console = Console()
     async with build(settings.load()) as app:
-        rows = await asyncio.gather(*(_provider_row(app, name) for name in app.models.providers))
-        built_in = ("local", "in this process", app.models.local_state(), BUILT_IN_MODEL)
+        rows = await asyncio.gather(*(_provider_row(app, each.name) for each in app.models.shown))
+        built_in = ("local", "in this process", app.models.local_state(), ", ".join(names()))
         print_table(console, ("provider", "address", "state", "models"), [*rows, built_in], wide=("address",))
         for format in app.formats.values():
-            seats = [seat for seat in format.seats if seat.player == "model"]
+            seats = [seat for seat in format.seats if seat.player == "model" and not seat.optional]
             choices = [await app.drafts.choose_model(seat) for seat in seats]
             console.print()
             chosen = [(seat.title, public_name(name), why) for seat, (name, why) in zip(seats, choices, strict=True)]
@@ -88,10 +97,17 @@ async def _checks() -> AsyncIterator[_Check]:
                     alive = (await queue.load()).workers
                 yield _worker_check(alive)
             yield await _check(f"decisions go to {chosen.decisions}", asyncio.to_thread(Place(chosen.decisions).check))
+            yield _room_check(settings.data_folder())
+            yield await _page_check(chosen.host, chosen.port)
+            for each in _name_checks(app):
+                yield each
             async for check in _prompt_checks(app):
                 yield check
             async for check in _model_checks(app):
                 yield check
+            for name, server in chosen.research.items():
+                what = f"research server {name} with {', '.join(server.tools)}"
+                yield await _check(what, _tools(ToolServer(server, app.environ), server.tools))
             yield await _check(f"embedder {chosen.retrieval.embedder}", app.library.find("a question", 1))
     except StoreError as error:
         yield _Check(False, f"database {chosen.database_name}", str(error))
@@ -132,14 +148,68 @@ async def _rendered(app: App, own: OwnPrompts, file: Path) -> None:
         return
 
 
+def _name_checks(app: App) -> Iterator[_Check]:
+    """Formats, their default settings and seats that the settings name."""
+    try:
+        app.drafts.check_names()
+    except InvalidInput as error:
+        yield _Check(False, "formats and seats of the settings", str(error))
+    for name in app.formats.keys() & app.settings.formats.keys():
+        try:
+            app.drafts.defaults(app.formats[name])
+        except InvalidInput as error:
+            yield _Check(False, f"settings of {name}", str(error))
+        else:
+            yield _Check(True, f"settings of {name}")
+
+
+def _room_check(folder: Path) -> _Check:
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free // 1_000_000
+    return _Check(
+        free >= MIN_ROOM, f"{free:,} MB free for debates in {folder}", "" if free >= MIN_ROOM else "make room"
+    )
+
+
+async def _page_check(host: str, port: int) -> _Check:
+    """Whether `moot serve` could listen, or somebody does already."""
+    what = f"pages at http://{host}:{port}"
+    try:
+        server = await asyncio.start_server(lambda reader, writer: None, host, port)
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        why = "in use, perhaps by moot serve already; --port takes another" if taken else error.strerror or str(error)
+        return _Check(taken, f"{what}: {why}" if taken else what, "" if taken else why)
+    server.close()
+    return _Check(True, f"{what}, once moot serve runs")
+
+
 async def _model_checks(app: App) -> AsyncIterator[_Check]:
-    for name, provider in app.models.providers.items():
+    for provider in app.models.shown:
+        name = provider.name
         if provider.key_env and app.models.configured(provider):
             address = public_name(app.models.address(provider))
             yield await _check(f"{name} at {address}", app.models.list_models(provider))
-    seats = {seat for format in app.formats.values() for seat in format.seats if seat.player == "model"}
-    for name, why in sorted({await app.drafts.choose_model(seat) for seat in seats}):
-        yield await _check(f"model {public_name(name)} ({why})", app.models.connect(name))
+    for name, why in sorted({choice async for choice in _choices(app)}):
+        yield await _check(f"model {public_name(name)} ({why})", app.models.try_out(name))
+
+
+async def _choices(app: App) -> AsyncIterator[ModelChoice]:
+    """What a debate of each format would use, by all that is configured."""
+    for format in app.formats.values():
+        with suppress(InvalidInput):  # which is told among the names
+            configured = app.drafts.defaults(format)
+            for seat in format.seats:
+                if seat.player == "model" and configured.seated(seat):
+                    choice = await app.drafts.choose_model(seat, configured)
+                    yield choice._replace(why=f"formats.{format.name}") if choice.why == CHOSEN else choice
+
+
+async def _tools(server: ToolServer, named: Sequence[str]) -> None:
+    there = {tool.name for tool in await server.tools()}
+    if missing := [name for name in named if name not in there]:
+        raise ToolFailed(f"it has no tool {' or '.join(map(repr, missing))}; name others under `tools`")
 
 
 async def _check(what: str, trying: Awaitable[object]) -> _Check:

@@ -22,8 +22,8 @@ from moot.errors import InvalidInput, MootError
 from moot.formats import find
 from moot.reading.debate import Reading
 from moot.records.documents import Place
-from moot.terminal.commands import Asked, Tape
-from moot.terminal.screen import discard_stdout
+from moot.terminal.asked import Asked
+from moot.terminal.commands import Tape
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
 from moot.terminal.watch import Exit, Watching, print_error, print_note, watch
@@ -159,7 +159,7 @@ async def _run(
         if isinstance(event, TurnFinished):
             progress.advance(bar)
         if as_json:
-            _print(event)
+            JsonView().show(event)
 
     ending = None
     async with free:
@@ -187,13 +187,6 @@ def _failure_told(draft: _Draft) -> Iterator[None]:
         yield
     except MootError as error:
         print_error(f"{draft.name}: {error}", Exit.FAILED)
-
-
-def _print(event: Event) -> None:
-    try:
-        JsonView().show(event)
-    except BrokenPipeError:
-        discard_stdout()  # the reports are written all the same
 
 
 async def _report(app: App, outcome: Outcome, draft: _Draft, compares: bool, console: Console) -> None:

@@ -13,9 +13,11 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from moot.terminal.windows import console
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -28,18 +30,20 @@ CHUNK = 4096
 """A pipe takes so much or nothing; what is taken shows that somebody reads."""
 LEAVING_SECONDS = 5.0
 """A screen that takes nothing for so long keeps no process from ending."""
+UNREAD = "moot: nobody reads the output any more; what runs goes on to its end (see: moot debate --list)\n"
 
 
 class Screen(io.RawIOBase):
-    """A file that takes everything at once. Raises BrokenPipeError, once, when its reader has left."""
+    """A file that takes everything at once, also when nobody reads it any more; `left` is called once then."""
 
-    def __init__(self, file: int) -> None:
+    def __init__(self, file: int, left: Callable[[], object] = lambda: None) -> None:
         self._file = file
+        self._left = left
         self._held: deque[bytes] = deque()
         self._size = self._taken = self.lost = 0
         self._change = threading.Condition()
         self.error: OSError | None = None
-        self.hung_up = self._told = False
+        self.hung_up = False
         threading.Thread(target=self._work, name=f"screen {file}", daemon=True).start()
 
     def fileno(self) -> int:
@@ -54,9 +58,6 @@ class Screen(io.RawIOBase):
     def write(self, data: Buffer, /) -> int:
         piece = bytes(data)
         with self._change:
-            if isinstance(self.error, BrokenPipeError) and not self._told and not self.hung_up:
-                self._told = True
-                raise self.error
             if self.error or self._size + len(piece) > HELD:
                 self.lost += len(piece)
             elif piece:
@@ -85,7 +86,7 @@ class Screen(io.RawIOBase):
                 self._held.popleft()
 
     def _show(self, chunk: bytes) -> None:
-        written = len(chunk) if self.error else self._write(chunk)
+        written = 0 if self.error else self._write(chunk)
         with self._change:
             self._size -= len(chunk)
             self._taken += 1
@@ -102,6 +103,8 @@ class Screen(io.RawIOBase):
             except OSError as error:
                 self.error = error
                 self.hung_up = self.hung_up or error.errno == errno.EIO  # a terminal that is closed
+                if isinstance(error, BrokenPipeError) and not self.hung_up:
+                    self._left()
                 return at
         return at
 
@@ -134,16 +137,16 @@ def screens() -> Iterator[None]:
     except (OSError, ValueError):  # they are no files: a program has put something else in their place
         yield
         return
-    shown = Screen(out)
-    told = shown if os.path.samestat(os.fstat(out), os.fstat(err)) else Screen(err)
+    told = Screen(err)
+    same = os.path.samestat(os.fstat(out), os.fstat(err))
+    shown = told if same else Screen(out, lambda: told.write(UNREAD.encode()))
     sys.stdout, sys.stderr = _text(shown), _text(told)
     try:
-        with _through_hang_ups(shown, told):
+        with console(), _through_signals(shown, told):
             yield
     finally:
         for stream in (sys.stdout, sys.stderr):
-            with suppress(BrokenPipeError):
-                stream.flush()
+            stream.flush()
         shown.finish()
         told.finish()
         sys.stdout, sys.stderr = plain
@@ -155,8 +158,8 @@ def _text(screen: Screen) -> io.TextIOWrapper:
 
 
 @contextmanager
-def _through_hang_ups(*shown: Screen) -> Iterator[None]:
-    """A terminal that is closed says so by SIGHUP, and takes the readers of pipes with it."""
+def _through_signals(*shown: Screen) -> Iterator[None]:
+    """A terminal that is closed says so by SIGHUP, and takes the readers of pipes with it. SIGTERM is as Ctrl-C."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGHUP"):
         yield
         return
@@ -166,10 +169,12 @@ def _through_hang_ups(*shown: Screen) -> Iterator[None]:
             screen.hung_up = True
 
     before = signal.signal(signal.SIGHUP, hang_up)
+    signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))  # debates are left in order
     try:
         yield
     finally:
         signal.signal(signal.SIGHUP, before)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _tell_loss(shown: Screen, told: Screen) -> None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from moot import settings
 from moot.app import START_SECONDS, App, build
 from moot.errors import InvalidInput
+from moot.formats import built_in
 from moot.runs.process import this_process
 from moot.terminal.tables import say
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 async def serve(host: str | None, port: int | None, works: bool) -> None:
     from moot.web import server
 
+    _import_what_debates_need()
     chosen = settings.load()
     _log_as_wanted(chosen)
     await server.serve(chosen, host, port, _say_ready, works=works)
@@ -36,6 +38,7 @@ def _say_ready(address: str) -> None:
 
 
 async def worker(concurrency: int | None, metrics_port: int | None) -> None:
+    _import_what_debates_need()
     chosen = settings.load()
     _log_as_wanted(chosen)
     port = chosen.metrics_port if metrics_port is None else metrics_port
@@ -74,10 +77,19 @@ async def _beside(app: App, port: int | None) -> AsyncIterator[str]:
 async def mcp(http: bool, host: str | None, port: int | None) -> None:
     from moot.integrations.mcp.serve import serve_http, serve_stdio
 
+    _import_what_debates_need()
     if http:
         await serve_http(settings.load(), host, port, _say_ready)
     else:
         await serve_stdio(settings.load())
+
+
+def _import_what_debates_need() -> None:
+    """Before anybody is served: the first debate would hold up all others meanwhile."""
+    import moot.llm.ollama
+    import moot.llm.openai_api  # noqa: F401 - both, as all that is imported with them
+
+    built_in()
 
 
 async def upgrade_database() -> None:

@@ -13,8 +13,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moot.core.charts import ChartData, LineChart, Series
-from moot.core.debate import Cell, Outcome, Record, Usage
+from moot.core.charts import ChartData, LineChart, MarginChart, Series, plain
+from moot.core.debate import Outcome, Record, Usage
+from moot.core.table import Bar, Cell
 from moot.export.stats import Stats
 from moot.reading.debate import Reading
 from moot.reading.words import cost_text, short_model
@@ -49,11 +50,11 @@ def outcome_view(outcome: Outcome, reason: str) -> RenderableType:
     if cells := outcome.table():
         table = Table(*map(str, cells[0]), box=None, padding=(0, 3, 0, 0), header_style="dim")
         for row in cells[1:]:
-            table.add_row(*(printable(str(cell)) for cell in row))
+            table.add_row(*(printable(in_terminal(cell)) for cell in row))
         parts += [table, Text()]
     parts += [Text(printable(line)) for line in _trust_lines(outcome)]
     parts += [Text(f"! {printable(caveat)}", style="yellow") for caveat in outcome.caveats]
-    parts.append(Text(f"Ended because {printable(reason)}.", style="dim"))
+    parts.append(Text(printable(_ended(outcome, reason)), style="dim"))
     return Padding(Group(*parts), (1, len(INDENT), 0, len(INDENT)))
 
 
@@ -63,7 +64,12 @@ def outcome_text(outcome: Outcome, reason: str) -> str:
     table = [*aligned(outcome.table()), ""] if outcome.table() else []
     lead = [outcome.lead, ""] if outcome.lead else []
     trust = _trust_lines(outcome)
-    return printable("\n".join([outcome.headline(), "", *lead, *table, *trust, *caveats, f"Ended because {reason}."]))
+    return printable("\n".join([outcome.headline(), "", *lead, *table, *trust, *caveats, _ended(outcome, reason)]))
+
+
+def _ended(outcome: Outcome, reason: str) -> str:
+    say = outcome.say
+    return say("Ended because {reason}.", reason=reason)
 
 
 def _trust_lines(outcome: Outcome) -> list[str]:
@@ -80,6 +86,15 @@ def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:
             threshold = f" ({chart.threshold.text})" if chart.threshold else ""
             lines = aligned([("round", *map(str, rounds)), *rows])
             yield "\n".join([_one_line(chart.title + threshold), *lines])
+        elif isinstance(chart, MarginChart):
+            yield "\n".join([_one_line(chart.title), *aligned([("", "shown first", *chart.sides), *_judgings(chart)])])
+
+
+def _judgings(chart: MarginChart) -> Iterator[tuple[str, ...]]:
+    for row in chart.rows:
+        for number, dot in enumerate(row.dots, 1):
+            name = _one_line(f"{row.name} {number}").strip()
+            yield name, chart.sides[dot.mirrored], plain(dot.scores[0]), plain(dot.scores[1])
 
 
 def _values(chart: LineChart, series: Series, rounds: Iterable[int]) -> Iterator[str]:
@@ -133,13 +148,18 @@ def print_table(
     for at in kept:
         table.add_column(str(header[at]), overflow="fold")
     for row in rows:
-        table.add_row(*(cell if isinstance(cell := row[at], Text) else str(cell) for at in kept))
+        table.add_row(*(cell if isinstance(cell := row[at], Text) else in_terminal(cell) for at in kept))
     console.print(table)
+
+
+def in_terminal(cell: Cell | Text) -> str:
+    """A cell of a table; a number from 0 to 10 is drawn."""
+    return cell.drawn if isinstance(cell, Bar) else str(cell)
 
 
 def aligned(rows: Sequence[Sequence[Cell | Text]]) -> list[str]:
     """Rows as lines of text, their columns one below the other."""
-    texts = [[str(cell) for cell in row] for row in rows]
+    texts = [[in_terminal(cell) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
     return [
         "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()

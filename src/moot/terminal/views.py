@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Protocol
 
 from rich.cells import cell_len
@@ -14,15 +15,26 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from moot.core.debate import Record
-from moot.core.events import Event, LimitReached, RoundStarted, TurnChunk, TurnFinished, TurnStarted, encode
+from moot.core.events import (
+    Event,
+    LimitReached,
+    RoundStarted,
+    StepRetrying,
+    TurnChunk,
+    TurnFinished,
+    TurnStarted,
+    encode,
+)
 from moot.core.format import AnyFormat
-from moot.reading.words import is_speech, short_model, title_of
+from moot.reading.words import is_speech, retry_text, short_model, title_of
 from moot.terminal.console import Bottom, wrap
 from moot.terminal.tables import INDENT, MAX_LINE
 from moot.text.plain import printable
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 SECONDS_PER_FRAME = 0.05
+MAX_FOLDED = 100
+"""Characters that are shown of a turn that only examines another."""
 
 
 class View(Protocol):
@@ -64,16 +76,21 @@ class LiveView:
         self._round: int | None = None
         self._note = ""
         self._aside = ""
+        self._retries: dict[int, tuple[StepRetrying, float]] = {}
+        """Calls that failed, and when each is made again."""
         self._frame = asyncio.get_running_loop().call_soon(self._draw)
 
     def show(self, event: Event) -> None:
         match event:
             case RoundStarted():
                 self._round = event.round
-            case TurnStarted():
+            case TurnStarted() if event.kind not in self._format.folded:
                 self._started(event)
-            case TurnChunk():
+            case TurnChunk() if event.position in self._speeches:
                 self._speeches[event.position].text += _live_text(event.text)
+                self._retries.pop(event.position, None)
+            case StepRetrying():
+                self._retrying(event)
             case TurnFinished():
                 self._finished(event)
             case LimitReached():
@@ -99,7 +116,13 @@ class LiveView:
         if self._front() is self._speeches[event.position] and broken is None:
             self._headline(event)
 
+    def _retrying(self, event: StepRetrying) -> None:
+        self._retries[event.position] = event, time.monotonic() + event.seconds
+        for line, _ in wrap(f"! {printable(retry_text(event))}", text_width(self._console.width)):
+            self._bottom.print(Text(INDENT + line, style="yellow"))
+
     def _finished(self, event: TurnFinished) -> None:
+        self._retries.pop(event.position, None)
         self._tokens += event.usage.output_tokens
         self._round = event.round or self._round
         if speech := self._speeches.get(event.position):
@@ -156,6 +179,7 @@ class LiveView:
         closing = front is not None and front.event.round is None
         parts = [
             self._note,
+            *(_countdown(event, due - time.monotonic()) for event, due in self._retries.values()),
             front.event.kind if front and closing else f"round {self._round or 1} of {self._max_rounds}",
             f"{time.monotonic() - self._began:.0f} s",
             f"{self._tokens} tokens",
@@ -187,7 +211,9 @@ class PlainView(View):
             case TurnFinished() if is_speech(self.format, event):
                 marks = f" [{', '.join(event.marks)}]" if event.marks else ""
                 notes = "".join(f"\n({note})" for note in event.notes)
-                self._print(printable(f"\n{title_text(event)}{marks}\n{event.content}{notes}"))
+                self._print(printable(f"\n{title_text(event)}{marks}\n{_folded(self.format, event)}{notes}"))
+            case StepRetrying():
+                self._print(f"\n({printable(retry_text(event))})")
             case TurnFinished(content=reason) | LimitReached(reason=reason) if reason and reason != self.aside:
                 self.aside = reason
                 self._print(f"\n({printable(self.format.reason(reason))})")
@@ -207,6 +233,11 @@ class JsonView(View):
         sys.stdout.buffer.flush()
 
 
+def _countdown(event: StepRetrying, left: float) -> str:
+    when = f"in {left:.0f} s" if left >= 1 else "now"
+    return f"{printable(title_of(event))}: attempt {event.attempt} of {event.attempts} {when}"
+
+
 def text_width(console_width: int) -> int:
     return max(20, min(MAX_LINE, console_width - 2 * len(INDENT)))
 
@@ -215,9 +246,14 @@ def turn_lines(format: AnyFormat, turn: TurnFinished, console_width: int) -> Ite
     """A whole turn as it would have been left by the live view."""
     yield Text()
     yield headline(format, turn)
-    for line, _ in wrap(_live_text(turn.content), text_width(console_width)):
+    for line, _ in wrap(_live_text(_folded(format, turn)), text_width(console_width)):
         yield Text(INDENT + line)
     yield from note_lines(turn, console_width)
+
+
+def _folded(format: AnyFormat, turn: TurnFinished) -> str:
+    """What a turn says; of one that only examines another, how it begins."""
+    return shorten(turn.content, MAX_FOLDED, placeholder=" …") if turn.kind in format.folded else turn.content
 
 
 def note_lines(turn: TurnFinished, console_width: int) -> Iterator[Text]:

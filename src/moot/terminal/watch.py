@@ -22,14 +22,15 @@ from moot.core.emitter import Sink
 from moot.core.engine import RunResult
 from moot.core.events import DebateStarted, Event, Waiting
 from moot.core.format import AnyFormat
+from moot.core.prompts import has_short_prompts
 from moot.core.stored import StoredDebate
 from moot.errors import MootError, WrongStatus
-from moot.llm.local import BUILT_IN_MODEL
+from moot.llm.weights import BUILT_IN_MODEL
 from moot.reading.debate import Reading
+from moot.reading.sources import summary_lines
 from moot.reading.words import notice_text
 from moot.records.documents import Place
 from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
-from moot.terminal.screen import discard_stdout
 from moot.terminal.tables import (
     INDENT,
     MAX_LINE,
@@ -47,8 +48,8 @@ from moot.text.markdown import body
 from moot.text.plain import printable
 
 TINY = (
-    "The built-in model is tiny: it shows how moot works, not how well models argue. For a real debate set "
-    "DEEPSEEK_API_KEY or another provider's key, start Ollama, or give --model (see: moot models)."
+    "The built-in model is tiny: it says a few sentences, gets facts wrong, and its verdict means nothing. For a real "
+    "debate set DEEPSEEK_API_KEY or another provider's key, start Ollama, or give --model (see: moot models)."
 )
 
 
@@ -91,13 +92,16 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
     if how.place:
         app.documents.choose(record.id, how.place)
     if BUILT_IN_MODEL in {seat.model for seat in reading.record.seats.values()}:
-        print_note(Console(stderr=True), TINY, "yellow")
+        suiting = ", ".join(name for name, format in app.formats.items() if has_short_prompts(format))
+        made_for = "" if has_short_prompts(reading.format) else f" Of the formats it can follow: {suiting}."
+        print_note(Console(stderr=True), TINY + made_for, "yellow")
+        await _fetch_missing(app)
     if not how.as_json:
         console = Console()
         console.print(introduction(reading), soft_wrap=not console.is_terminal)
     async with _playing(app) as playing:
         while True:
-            with closing(_view(reading, how.as_json)) as view:
+            with closing(view_of(reading, how.as_json)) as view:
                 ending, asked = await _run_interruptibly(app, reading, view, playing)
             if ending is None:
                 return print_error(
@@ -111,6 +115,14 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
             if playing.here and reading.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
                 print_note(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
                 return Exit.DONE
+
+
+async def _fetch_missing(app: App) -> None:
+    """The built-in model before its first debate in this terminal, where it can be seen to come."""
+    if not app.is_shared:
+        from moot.terminal.pulling import fetch_missing  # slow to import
+
+        await fetch_missing(app, [BUILT_IN_MODEL])
 
 
 class _Playing(NamedTuple):
@@ -147,28 +159,24 @@ async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _P
 
     def sink(event: Event) -> None:
         nonlocal shown
-        try:
-            if playing.here and isinstance(event, DebateStarted) and not shown:
-                shown = True
-                _show_turns(view, reading)
-            elif isinstance(event, Waiting):
-                asked.append(event)
-            view.show(event)
-        except BrokenPipeError:
-            discard_stdout()
-            running.cancel()
+        if playing.here and isinstance(event, DebateStarted) and not shown:
+            shown = True
+            _show_turns(view, reading)
+        elif isinstance(event, Waiting):
+            asked.append(event)
+        view.show(event)
 
-    def interrupt() -> None:
+    def interrupt(number: signal.Signals) -> None:
         if stopping:
             running.cancel()
         else:
             view.note("stopping after this turn, Ctrl-C again leaves at once")
-            stopping.append(loop.create_task(_stop(app, debate_id)))
+            stopping.append(loop.create_task(_stop(app, debate_id, number.name.lower())))
 
     running = loop.create_task(playing.run(debate_id, sink))
     for name in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):
-            loop.add_signal_handler(name, interrupt)
+            loop.add_signal_handler(name, interrupt, name)
     try:
         ending = await running
         return _Ran(ending, asked[-1] if asked and ending.status is Status.WAITING else None)
@@ -181,9 +189,9 @@ async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _P
         await asyncio.gather(*stopping)
 
 
-async def _stop(app: App, debate_id: str) -> None:
+async def _stop(app: App, debate_id: str, reason: str) -> None:
     with suppress(WrongStatus):  # it has just ended
-        await app.stop(debate_id)
+        await app.stop(debate_id, reason)
 
 
 def _show_turns(view: View, reading: Reading) -> None:
@@ -202,7 +210,7 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
             return print_error(f"{debate_id} failed: {ending.error}; go on with: {again}", Exit.FAILED)
         case Status.FINISHED:
             if not how.as_json:
-                _print_outcome(console, reading)
+                print_outcome(console, reading)
                 print_note(console, f"{usage_text(reading.usage)}\nmoot show {debate_id} shows it again.")
             await _follow_up(app, reading, console, how)
         case Status.STOPPED:
@@ -233,7 +241,7 @@ def _print_debate(reading: Reading) -> None:
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
         say(console, f"\n! {who}, an attempt failed: {failure.message}{kept}", "yellow")
     if reading.outcome:
-        _print_outcome(console, reading)
+        print_outcome(console, reading)
         print_note(console, usage_text(reading.usage))
     elif asked := reading.question:
         print_note(console, _waiting_text(asked, reading.format))
@@ -287,7 +295,7 @@ def print_note(console: Console, text: str, style: str = "dim") -> None:
         console.file.write(f"\n{text}\n")
 
 
-def _print_outcome(console: Console, reading: Reading) -> None:
+def print_outcome(console: Console, reading: Reading) -> None:
     outcome = reading.outcome
     if outcome is None:
         return
@@ -300,6 +308,9 @@ def _print_outcome(console: Console, reading: Reading) -> None:
         console.file.write("\n" + outcome_text(outcome, reading.reason) + "\n")
     for text in chart_texts(reading.charts):
         print_note(console, text)
+    if reading.sources.sources:
+        lines = [*map(printable, summary_lines(reading)), f"moot show {reading.record.id} --sources tells more."]
+        print_note(console, "\n".join(lines))
 
 
 def _print_document(console: Console, text: str) -> None:
@@ -312,7 +323,7 @@ def _print_document(console: Console, text: str) -> None:
         console.file.write(f"\n{text}\n")
 
 
-def _view(reading: Reading, as_json: bool) -> View:
+def view_of(reading: Reading, as_json: bool = False) -> View:
     if as_json:
         return JsonView()
     console = Console()

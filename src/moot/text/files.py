@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 Link: TypeAlias = Callable[[Path, Path], None]
+PATIENCE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if os.name == "nt" else ()
+"""Seconds between attempts to replace a file that somebody is reading; elsewhere that is no obstacle."""
 
 
 def publish(path: Path, content: bytes, claim: Path, taken: Callable[[], bool], link: Link = os.link) -> bool:
@@ -44,7 +47,7 @@ def replace_same(path: Path, content: bytes, draft: Path, kept: Path) -> bool:
     try:
         if not os.path.samefile(path, kept):  # somebody has just saved it anew
             return False
-        os.replace(draft, path)
+        put(draft, path)
         _sync_folder(path.parent)
     finally:
         draft.unlink(missing_ok=True)
@@ -106,10 +109,20 @@ def write_whole(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         _create(draft, data)
-        os.replace(draft, path)
+        put(draft, path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def put(draft: Path, path: Path, replace: Link = os.replace, patience: Sequence[float] = PATIENCE) -> None:
+    """Put a file in the place of another at once. Windows refuses that while somebody has the other one open."""
+    for seconds in patience:
+        try:
+            return replace(draft, path)
+        except PermissionError:
+            time.sleep(seconds)
+    return replace(draft, path)
 
 
 def contained_in(path: Path, folder: Path) -> bool:

@@ -6,12 +6,13 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 Fields: TypeAlias = Mapping[str, str | int | list[str]]
 
@@ -92,6 +93,15 @@ def contained(text: str, level: int) -> str:
     return tamed if _stays(tamed, level) else _literal(written)
 
 
+def edited(text: str, edit: Callable[[str], str]) -> str:
+    """Markdown with what is no code in it changed, passage by passage."""
+    lines = text.split("\n")
+    tokens = _reader().parse(text)
+    for start, end in reversed(list(_passages(tokens, len(lines)))):
+        lines[start:end] = _outside_code("\n".join(lines[start:end]), edit).split("\n")
+    return "\n".join(lines)
+
+
 def in_line(text: str) -> str:
     """Text as a part of one line of markdown, shown letter by letter."""
     return re.sub(r"([\\`*_\[\]<>|~#!&$])", r"\\\1", " ".join(readable(text).split()))
@@ -105,17 +115,17 @@ def _tamed(text: str, level: int) -> str:
     """The text with what would reach beyond its place taken back, as far as the block structure tells."""
     lines = text.split("\n")
     tokens = _reader().parse(text)
-    untouched = {at for token in tokens if token.type in ("fence", "code_block") for at in range(*token.map or (0, 0))}
-    for start, end in _passages(tokens, len(lines), untouched):
-        lines[start:end] = _without_html("\n".join(lines[start:end])).split("\n")
+    for start, end in _passages(tokens, len(lines)):
+        lines[start:end] = _outside_code("\n".join(lines[start:end]), _escaped).split("\n")
     for token in tokens:
         if token.type == "heading_open" and token.map:
             _lower(lines, token, token.map, level)
     return "\n".join([*lines, *_missing_fence(tokens, lines)])
 
 
-def _passages(tokens: Sequence[Token], count: int, untouched: set[int]) -> Iterator[tuple[int, int]]:
-    """The lines that are read together, as code between backticks may go over several."""
+def _passages(tokens: Sequence[Token], count: int) -> Iterator[tuple[int, int]]:
+    """The lines that are read together, as code between backticks may go over several; blocks of code are left out."""
+    untouched = {at for token in tokens if token.type in ("fence", "code_block") for at in range(*token.map or (0, 0))}
     whole = {token.map[0]: token.map[1] for token in tokens if token.type == "inline" and token.map}
     at = 0
     while at < count:
@@ -125,12 +135,12 @@ def _passages(tokens: Sequence[Token], count: int, untouched: set[int]) -> Itera
         at = end
 
 
-def _without_html(passage: str) -> str:
+def _outside_code(passage: str, edit: Callable[[str], str]) -> str:
     done, made = 0, []
     for start, end in _code_spans(passage):
-        made += [_escaped(passage[done:start]), passage[start:end]]
+        made += [edit(passage[done:start]), passage[start:end]]
         done = end
-    return "".join([*made, _escaped(passage[done:])])
+    return "".join([*made, edit(passage[done:])])
 
 
 def _escaped(text: str) -> str:
@@ -196,5 +206,7 @@ def _literal(text: str) -> str:
 @cache
 def _reader(*, html: bool = False) -> MarkdownIt:
     """Without HTML it also knows no definitions of links: it reads a text as it will be once both are escaped."""
+    from markdown_it import MarkdownIt  # slow to import
+
     reader = MarkdownIt("commonmark", {"html": html}).enable("table")
     return reader if html else reader.disable(["reference", "html_block", "html_inline"])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from moot.core.script import Debate
+from moot.core.trust import BALLOT
 
 
 def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> Iterator[str]:
@@ -23,8 +24,10 @@ def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> 
 
 
 def only_model(debate: Debate[Any]) -> str:
-    """The one model that spoke in every seat; empty when there were several."""
-    spoke = {turn.model for turn in debate.transcript if turn.model} or {seat.model for seat in debate.seats.values()}
+    """The one model that spoke in every seat, whoever was asked beside the debate; empty when there were several."""
+    beside = debate.checks & {BALLOT}
+    spoke = {turn.model for turn in debate.transcript if turn.model and turn.kind not in beside}
+    spoke = spoke or {seat.model for seat in debate.seats.values()}
     return spoke.pop().rpartition("#")[2] if len(spoke) == 1 else ""
 
 

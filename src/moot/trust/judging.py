@@ -7,24 +7,22 @@ the mean, and shows as the order effect. Knows no format: who asks says what a j
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 from math import sqrt
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pydantic import Field, field_validator
-
-from moot.core.debate import Settings, Step, Turn
+from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
 from moot.core.trust import Judging, Level, Stability, Trust
 from moot.text.language import Language
+from moot.trust.caveats import only_model
+from moot.trust.depth import MORE_JUDGES
 
-Depth: TypeAlias = Literal["quick", "normal", "careful"]
 Call: TypeAlias = Literal["a", "b", "undecided"]
 
-MOST: dict[Depth, int] = {"quick": 1, "normal": 4, "careful": 8}
-"""How often a debate is judged at most."""
 CLEAR_AFTER_TWO = 2.5
 """Two judgings that agree by so many points need no others."""
 PRIOR_NOISE, PRIOR_WEIGHT = 1.2, 4
@@ -32,39 +30,17 @@ PRIOR_NOISE, PRIOR_WEIGHT = 1.2, 4
 T_975 = (2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
 """Student's t at .975 for 4, 5, 6 … degrees of freedom."""
 FEW_FLIPS = 0.1
-REJUDGING = "rejudging"
-"""The kind of every judging but the first."""
+LITTLE = 0.1
+"""Points of which fewer are shown as none."""
+ENDS = ("limit", "conclude")
+"""The kinds of turns by which a limit or a person ends the rounds."""
+LEVELS: tuple[Level, ...] = ("Low", "Medium", "High")
 
 
-class JudgedSettings(Settings):
-    """What is chosen where an outcome is judged several times."""
-
-    depth: Depth = Field(
-        "normal",
-        title="How carefully it is judged",
-        description="quick: once; normal: twice, four times when it is close; careful: up to eight times",
-    )
-    judgings: int | None = Field(
-        None, ge=1, le=12, title="Judgings", description="how many at most, 1 or an even number; by depth when empty"
-    )
-    max_check_output_tokens: int = Field(
-        6000,
-        ge=0,
-        le=1_000_000_000,
-        title="Output tokens of further judgings",
-        description="beside max_total_output_tokens, which bounds the debate and its first judging",
-    )
-
-    @field_validator("judgings")
-    @classmethod
-    def _are_pairs(cls, judgings: int | None) -> int | None:
-        if judgings is not None and judgings > 1 and judgings % 2:
-            raise ValueError(f"is 1 or even, as every judging has a mirrored one: {judgings - 1} or {judgings + 1}")
-        return judgings
-
-    @property
-    def most_judgings(self) -> int:
-        return self.judgings or MOST[self.depth]
+def judge_of(debate: Debate[Any], seat: str, view: JudgeView) -> str:
+    """Who gives a judging: each pair of them another one of the judges there are."""
+    judges = [name for name in (seat, *(f"{seat}_{more + 2}" for more in range(MORE_JUDGES))) if name in debate.seats]
+    return judges[view.wording % len(judges)]
 
 
 class JudgeView(NamedTuple):
@@ -74,11 +50,32 @@ class JudgeView(NamedTuple):
     wording: int = 0
 
 
+class Case(NamedTuple):
+    """Something that is judged, how a judging is asked for and read, and the first judging where there is one."""
+
+    ask: Callable[[JudgeView], Step]
+    read: Callable[[Turn, JudgeView], Judging]
+    first: Turn | None = None
+
+
 class Judged(NamedTuple):
     """The turns of all judgings, and the limit for which others were left out."""
 
     turns: tuple[Turn, ...]
     limit: str = ""
+
+
+class Weighed(NamedTuple):
+    """What judgings come to, and the one in whose words that is told."""
+
+    turn: Turn
+    stability: Stability | None
+
+
+def judged_from(turns: Sequence[Turn], judge: str, sides: Collection[str]) -> int:
+    """How many turns stand before the first judging of all speeches; what ended the rounds stands there too."""
+    ended = max((turn.position for turn in turns if turn.seat in sides or turn.kind in ENDS), default=-1)
+    return next((turn.position for turn in turns if turn.position > ended and turn.seat == judge), len(turns))
 
 
 def views(number: int) -> tuple[JudgeView, ...]:
@@ -87,36 +84,50 @@ def views(number: int) -> tuple[JudgeView, ...]:
 
 
 def mirrored_order(turns: Sequence[Turn], sides: Sequence[str]) -> tuple[int, ...]:
-    """All turns with the speeches of each round in reverse; whatever else was said stays where it stands."""
+    """All turns with the speeches that belong together in reverse; whatever else was said stays where it stands.
+
+    Those of a round and a kind belong together; where a side has several, its first with the others' first.
+    """
     order = list(range(len(turns)))
-    rounds: dict[int | None, list[int]] = {}
+    together: dict[tuple[int | None, str, int], list[int]] = {}
+    spoken = Counter[tuple[int | None, str, str]]()
     for at, turn in enumerate(turns):
         if turn.seat in sides:
-            rounds.setdefault(turn.round, []).append(at)
-    for places in rounds.values():
+            spoken[turn.round, turn.kind, turn.seat] += 1
+            together.setdefault((turn.round, turn.kind, spoken[turn.round, turn.kind, turn.seat]), []).append(at)
+    for places in together.values():
         for place, at in zip(places, reversed(places), strict=True):
             order[place] = at
     return tuple(order)
 
 
-def judge_in_pairs(
-    debate: Debate[Any],
-    ask: Callable[[JudgeView], Step],
-    read: Callable[[Turn, JudgeView], Judging],
-    clear: float,
-    first: Turn | None = None,
-) -> Script[Judged]:
-    """Judge twice, side by side, and more often if that is close; `first` is the first judging where there is one."""
-    turns: tuple[Turn, ...] = (first,) if first else ()
-    limit = ""
-    for number in dict.fromkeys((min(2, debate.settings.most_judgings), debate.settings.most_judgings)):
-        if len(turns) > 1 and _is_clear([read(*each) for each in zip(turns, views(2), strict=True)], clear):
+def judge_in_pairs(debate: Debate[Any], cases: Sequence[Case], clear: float) -> Script[list[Judged]]:
+    """Judge every case twice, all side by side, and more often those that are close."""
+    found = [Judged((case.first,) if case.first else ()) for case in cases]
+    most = debate.settings.most_judgings
+    for number in dict.fromkeys((min(2, most), most)):
+        left = [
+            at
+            for at, (case, judged) in enumerate(zip(cases, found, strict=True))
+            if not judged.limit and not _is_settled(case, judged.turns, clear)
+        ]
+        if not left:
             break
-        wanted, limit = _affordable(debate, ask(JudgeView()).seat, len(turns), number)
-        turns += yield from debate.ask_all([ask(view) for view in views(wanted)[len(turns) :]])
-        if limit:
-            break
-    return Judged(turns, limit)
+        had = len(found[left[0]].turns)
+        wanted, limit = _affordable(debate, cases[left[0]].ask(JudgeView()).seat, had, number, len(left))
+        shown = views(wanted)[had:]
+        turns = yield from debate.ask_all([cases[at].ask(view) for at in left for view in shown])
+        for place, at in enumerate(left):
+            new = turns[place * len(shown) : (place + 1) * len(shown)]
+            found[at] = Judged(found[at].turns + new, limit)
+    return found
+
+
+def _is_settled(case: Case, turns: Sequence[Turn], clear: float) -> bool:
+    """Whether two judgings say enough."""
+    if len(turns) < 2:
+        return False
+    return _is_clear([case.read(*each) for each in zip(turns, views(len(turns)), strict=True)], clear)
 
 
 def _is_clear(two: Sequence[Judging], clear: float) -> bool:
@@ -125,27 +136,30 @@ def _is_clear(two: Sequence[Judging], clear: float) -> bool:
     return far and len(calls) == 1 and all(judging.counted for judging in two)
 
 
-def _affordable(debate: Debate[Any], seat: str, had: int, wanted: int) -> tuple[int, str]:
-    """How many judgings there are tokens, money and time for, in pairs, and the limit that allows no more."""
+def _affordable(debate: Debate[Any], seat: str, had: int, wanted: int, cases: int) -> tuple[int, str]:
+    """How many judgings of each case there are tokens, money and time for, in pairs, and the limit on more."""
     limit = ""
-    while wanted > max(1, had) and (reached := _limit(debate, seat, wanted - max(1, had), wanted - had)):
+    while wanted > max(1, had) and (
+        reached := limit_of(debate, seat, cases * (wanted - max(1, had)), cases * (wanted - had))
+    ):
         limit, wanted = reached, max(wanted - 2, had, 1)
     return wanted, limit
 
 
-def _limit(debate: Debate[Any], seat: str, more: int, calls: int) -> str:
-    """What `more` judgings would exceed, `calls` of them and the first one being still to be paid for.
+def limit_of(debate: Debate[Any], seat: str, more: int, calls: int, kind: str = "") -> str:
+    """What `more` turns that examine would exceed, when so many calls are still to be paid for.
 
-    Each is taken to cost as much as the dearest turn so far.
+    Each is taken to cost as much as the dearest turn so far, or the dearest of its kind.
     """
     s, spent = debate.settings, debate.usage().cost
-    written = sum(turn.usage.output_tokens for turn in debate.transcript if turn.kind == REJUDGING)
-    dearest = max((turn.usage.cost or 0.0 for turn in debate.transcript), default=0.0)
-    if debate.runtime() >= s.max_runtime_seconds:
+    if debate.is_out_of_time():
         return "max_runtime_seconds"
-    if written + more * debate.seats[seat].max_tokens > s.max_check_output_tokens:
+    if debate.check_output() + more * debate.seats[seat].max_tokens > s.max_check_output_tokens:
         return "max_check_output_tokens"
-    return "max_cost" if s.max_cost is not None and (spent or 0.0) + calls * dearest > s.max_cost else ""
+    if s.max_cost is None:
+        return ""
+    dearest = max((turn.usage.cost or 0.0 for turn in debate.transcript if kind in ("", turn.kind)), default=0.0)
+    return "max_cost" if (spent or 0.0) + calls * dearest > s.max_cost else ""
 
 
 def balanced(judgings: Sequence[Judging]) -> list[Judging]:
@@ -163,6 +177,17 @@ def call(margin: float, clear: float) -> Call:
     if round(abs(margin), 6) < clear:  # 8.2 - 7.2 is a little less than 1 to a computer
         return "undecided"
     return "a" if margin > 0 else "b"
+
+
+def weighed(judged: Judged, read: Callable[[Turn, JudgeView], Judging], clear: float) -> Weighed:
+    """What the judgings of a case come to, told in the words of the one that is nearest to their mean."""
+    judgings = [read(*each) for each in zip(judged.turns, views(len(judged.turns)), strict=True)]
+    stability = weigh(judgings, clear)
+    if stability is None:
+        readable = (turn for turn in judged.turns if "fallback" not in turn.marks)
+        return Weighed(next(readable, judged.turns[0]), None)
+    nearest = min(stability.counted, key=lambda judging: abs(judging.margin - stability.margin))
+    return Weighed(next(turn for turn in judged.turns if turn.position == nearest.position), stability)
 
 
 def weigh(judgings: Sequence[Judging], clear: float) -> Stability | None:
@@ -185,9 +210,31 @@ def weigh(judgings: Sequence[Judging], clear: float) -> Stability | None:
         low=margin - half,
         high=margin + half,
         order_effect=effect,
-        flips=fmean(one != other for one, other in permutations(calls, 2)),
+        flips=_flips(calls),
+        clear=clear,
         holds=calls.count(call(margin, clear)),
     )
+
+
+def _flips(calls: Sequence[Call]) -> float:
+    return fmean(one != other for one, other in permutations(calls, 2))
+
+
+class JudgeFaults(NamedTuple):
+    """What one judge model gives to the side it reads first, and how often its judgings disagree."""
+
+    order_effect: float
+    flips: float
+
+
+def faults_by_judge(stability: Stability) -> dict[str, JudgeFaults]:
+    """Model → what its own judgings say of it."""
+    found = {}
+    for model in dict.fromkeys(judging.model for judging in stability.counted if judging.model):
+        own = weigh([judging for judging in stability.judgings if judging.model == model], stability.clear)
+        if own:
+            found[model] = JudgeFaults(own.order_effect, own.flips)
+    return found
 
 
 def _half_width(rests: Sequence[float]) -> float:
@@ -210,10 +257,29 @@ def trust(debate: Debate[Any], judged: Judged, stability: Stability | None, clea
     if level == "High":
         reasons.append(say("the judgings agree, and the interval of their margin is clear of 0"))
     reasons += _left_out(judged, say)
-    return Trust(level=level, summary=_summary(stability, undecided, say), reasons=reasons, stability=stability)
+    return Trust(level=level, summary=summary(stability, clear, say), reasons=reasons, stability=stability)
 
 
-def _summary(stability: Stability, undecided: bool, say: Language) -> str:
+def together(debate: Debate[Any], found: Mapping[str, Trust], decided: Collection[str]) -> Trust:
+    """The trust in several outcomes: that of the least sure one of those that decided something."""
+    say = debate.language
+    shared = set.intersection(*(set(each.reasons) for each in found.values()))
+    reasons = list(dict.fromkeys(reason for each in found.values() for reason in each.reasons if reason in shared))
+    for name, each in found.items():
+        own = [each.summary, *(reason for reason in each.reasons if reason not in shared)]
+        reasons += [f"{name}: {'; '.join(filter(None, own))}"] if any(own) else []
+    levels = [each.level for name, each in found.items() if name in decided]
+    return Trust(
+        level=min(levels, key=LEVELS.index, default="Low"),
+        summary=say("{n} of {all} topics are decided", n=len(decided), all=len(found)),
+        reasons=reasons,
+        parts={name: each.stability for name, each in found.items() if each.stability},
+    )
+
+
+def summary(stability: Stability, clear: float, say: Language) -> str:
+    """What judgings came to, in a sentence."""
+    undecided = call(stability.margin, clear) == "undecided"
     side = -1 if stability.margin < 0 else 1
     low, high = sorted((side * stability.low, side * stability.high))
     values = {
@@ -258,7 +324,7 @@ def _left_out(judged: Judged, say: Language) -> Iterator[str]:
 
 def _against_high(debate: Debate[Any], judged: Judged, stability: Stability, say: Language) -> Iterator[str]:
     counted = stability.counted
-    if abs(stability.order_effect) >= abs(stability.margin):
+    if abs(stability.order_effect) >= max(abs(stability.margin), LITTLE):  # an effect of nothing is none
         yield say("which side was shown first mattered more than what was argued")
     if stability.flips > FEW_FLIPS:
         values = {"n": len(counted) - stability.holds, "all": len(counted)}
@@ -271,5 +337,5 @@ def _against_high(debate: Debate[Any], judged: Judged, stability: Stability, say
         yield say("{n} of {all} judgings could not be read, and left with their mirrored twins", **values)
     if any("without:early_turns" in turn.marks for turn in judged.turns):
         yield say("a judge could not read the early turns, so that the judgings are not quite comparable")
-    if len({turn.model for turn in debate.transcript if turn.model}) == 1:
+    if only_model(debate):
         yield say("one model in every seat is trusted no further than Medium: a judge of another model would lift it")

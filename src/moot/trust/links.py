@@ -9,9 +9,9 @@ from functools import cache
 from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.debate import Turn
+from moot.sources.quotes import contains, negations, words
 from moot.text.language import Language, language_of, languages, sentences
 from moot.trust.figures import figures
-from moot.trust.quotes import contains, negations, words
 
 LINKED = 55.0
 """A claim so like a sentence of a turn, out of 100, came from there."""

@@ -1,26 +1,31 @@
 """How much of an argument was said before: by its speaker a round ago, or by anybody.
 
-Counts words and knows no meaning: it tells a copy from a new argument, not a good one from a bad one.
+Counts words and knows no meaning: it tells a copy from a new argument, not a good one from a bad one. What an embedder
+says of meaning is found by the library, in the sentences that `telling` picks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
 
-from rapidfuzz.fuzz import token_set_ratio
-from rapidfuzz.process import extractOne
-
+from moot.sources.phrases import Triple, triples
+from moot.sources.quotes import words
 from moot.text.language import sentences
-from moot.trust.quotes import words
 
 REPEATS = 0.6
 """An argument of which so much stood in its speaker's previous round repeats it."""
 STALE = 0.40
 """An argument less new than this brings nothing."""
+
+SAME_MEANING = 0.55
+"""Two sentences whose vectors of the built-in embedder are so near mean the same (bench/meaning.py)."""
+MEANS_THE_SAME = 0.5
+"""A speech with so many sentences that mean what its speaker said before repeats it in meaning."""
+MIN_TELLING, MIN_WORDS = 4, 4
+"""Speeches of fewer sentences, and sentences of fewer words, tell nothing by their meaning."""
 
 SAME = 80.0
 """Two sentences so alike, out of 100, are one."""
@@ -33,13 +38,11 @@ AS_LONG = 0.6
 
 QUOTED = re.compile(r'"[^"\n]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»')
 
-Triple: TypeAlias = tuple[str, ...]
-
 
 def repetition(text: str, previous: str) -> float:
     """The share of a text, by words, whose sentences stood in the previous one already."""
     before = _sentences(previous[:MAX_CHARACTERS])[:MAX_COMPARED]
-    known = set(_triples(words(previous).split()))
+    known = set(triples(words(previous).split()))
     total = repeated = read = 0
     for number, sentence in enumerate(_sentences(text)):
         length, read = len(sentence.split()), read + len(sentence)
@@ -48,6 +51,14 @@ def repetition(text: str, previous: str) -> float:
         if _contained(sentence, known) or (compared and _repeated(sentence, before)):
             repeated += length
     return repeated / total if total else 0.0
+
+
+@lru_cache(maxsize=256)
+def telling(text: str) -> tuple[str, ...]:
+    """The sentences of a text whose meaning can be compared."""
+    said = sentences(text[:MAX_CHARACTERS])
+    found = tuple(sentence for sentence in said if len(words(sentence).split()) >= MIN_WORDS)
+    return found[:MAX_COMPARED] if len(found) >= MIN_TELLING else ()
 
 
 @dataclass(slots=True)
@@ -79,7 +90,7 @@ def _sentences(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def _own_triples(text: str, question: str) -> tuple[Triple, ...]:
     own = (word for word in words(QUOTED.sub(" ", text)).split() if word not in _asked(question))
-    return tuple(_triples(tuple(own)))
+    return tuple(triples(tuple(own)))
 
 
 @lru_cache(maxsize=16)
@@ -87,18 +98,14 @@ def _asked(question: str) -> frozenset[str]:
     return frozenset(words(question).split())
 
 
-def _triples(text: Sequence[str]) -> Iterator[Triple]:
-    """Every three words that follow each other; fewer than three are one of their own."""
-    if 0 < len(text) < 3:
-        yield tuple(text)
-    yield from zip(text, text[1:], text[2:], strict=False)
-
-
 def _contained(sentence: str, known: set[Triple]) -> bool:
-    triples = list(_triples(sentence.split()))
-    return sum(triple in known for triple in triples) >= CONTAINED * len(triples)
+    said = list(triples(sentence.split()))
+    return sum(triple in known for triple in said) >= CONTAINED * len(said)
 
 
 def _repeated(sentence: str, before: Sequence[str]) -> bool:
+    from rapidfuzz.fuzz import token_set_ratio  # much to import, and only panels need it
+    from rapidfuzz.process import extractOne
+
     long_enough = [earlier for earlier in before if len(earlier) >= AS_LONG * len(sentence)]
     return extractOne(sentence, long_enough, scorer=token_set_ratio, score_cutoff=SAME) is not None

@@ -10,20 +10,31 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from moot.app import App
+from moot.app.claims import find_claims
 from moot.app.health import health as find_health
+from moot.app.rejudging import rejudge
+from moot.app.ticks import tick
 from moot.core.debate import Record, Status
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput
 from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
+from moot.llm.weights import names as local_models
 from moot.reading.history import events_of
-from moot.reading.views import DebateView, RatingView, WholeDebate, WorkflowView, debate_view, whole_debate
+from moot.reading.views import DebateView, RatingView, TickView, WholeDebate, WorkflowView, debate_view, whole_debate
 from moot.retrieval.sources import read_data
-from moot.trust.quotes import Source
+from moot.sources.source import Source
 from moot.web import schemas
 from moot.web.stream.hub import EventStream, Hub
+from moot.web.who import who_asks
 
-MEDIA_TYPES = {"md": "text/markdown", "json": "application/json", "html": "text/html", "argdown": "text/plain"}
+MEDIA_TYPES = {
+    "md": "text/markdown",
+    "json": "application/json",
+    "html": "text/html",
+    "argdown": "text/plain",
+    "aif": "application/json",
+}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Failed, "description": description}
     for status, description in {
@@ -67,6 +78,9 @@ class WebState:
         """A document that somebody sent; each is read in a process of its own, so only a few at once."""
         async with self.reading:
             return await asyncio.to_thread(read_data, name, data)
+
+    def who(self, request: Request) -> str:
+        return who_asks(request, self.app.settings)
 
     def view(self, record: Record) -> DebateView:
         return debate_view(self.app.reading(StoredDebate(record)))
@@ -151,7 +165,9 @@ async def start_debate(debate_id: DebateId, server: Serving) -> DebateView:
 
 @routes.post("/debates/{debate_id}/resume", status_code=202)
 async def resume_debate(debate_id: DebateId, server: Serving, body: schemas.Resume | None = None) -> DebateView:
-    """Go on with a debate that has stopped or failed, as it was or with other models, checkpoints or higher limits."""
+    """Go on with a debate that has stopped or failed, as it was or with other models, checkpoints or higher limits;
+    one that runs takes other models over.
+    """
     changes = body.settings if body else {}
     refuse_addresses(changes)
     return server.view(await server.app.resume(debate_id, changes))
@@ -163,6 +179,12 @@ async def stop_debate(debate_id: DebateId, server: Serving) -> DebateView:
     return server.view(await server.app.stop(debate_id))
 
 
+@routes.post("/debates/{debate_id}/retry", status_code=202)
+async def retry_now(debate_id: DebateId, server: Serving) -> DebateView:
+    """Have calls that failed and wait to be made again (`step_retrying`) made now."""
+    return server.view(await server.app.try_now(debate_id))
+
+
 @routes.post("/debates/{debate_id}/conclude", status_code=202)
 async def conclude_debate(debate_id: DebateId, server: Serving) -> DebateView:
     """Let the step in progress end, then the closing steps."""
@@ -170,9 +192,10 @@ async def conclude_debate(debate_id: DebateId, server: Serving) -> DebateView:
 
 
 @routes.post("/debates/{debate_id}/reply", status_code=202)
-async def reply_to_debate(debate_id: DebateId, body: schemas.Reply, server: Serving) -> DebateView:
+async def reply_to_debate(debate_id: DebateId, body: schemas.Reply, server: Serving, request: Request) -> DebateView:
     """Answer what a debate asks, guide it at any time, or end its rounds."""
-    return server.view((await server.app.reply(debate_id, body.action, body.text, body.position)).record)
+    who = server.who(request)
+    return server.view((await server.app.reply(debate_id, body.action, body.text, body.position, who)).record)
 
 
 @routes.post("/debates/{debate_id}/fork", status_code=201)
@@ -186,10 +209,38 @@ async def fork_debate(
     return server.view(record)
 
 
+@routes.post("/debates/{debate_id}/rejudge", status_code=201)
+async def rejudge_debate(
+    debate_id: DebateId,
+    body: schemas.Rejudge,
+    server: Serving,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> DebateView:
+    """A new debate with the speeches of this finished one, judged again: by another model, or more often."""
+    refuse_addresses({"model": body.judge})
+    judgings, start, key = body.judgings, body.start, idempotency_key
+    record = await rejudge(server.app, debate_id, body.judge, judgings, start=start, key=key)
+    response.headers["location"] = f"/api/debates/{record.id}"
+    return server.view(record)
+
+
 @routes.post("/debates/{debate_id}/rating")
 async def rate_debate(debate_id: DebateId, body: schemas.NewRating, server: Serving) -> RatingView:
     """Rate the outcome; the latest rating counts."""
     return RatingView.model_validate(await server.app.rate(debate_id, body.stars, body.comment))
+
+
+@routes.put("/debates/{debate_id}/next-steps/{step}")
+async def tick_step(
+    debate_id: DebateId,
+    step: Annotated[int, Path(ge=0, le=1000, description="its place in `next_steps`, from 0")],
+    body: schemas.NewTick,
+    server: Serving,
+    request: Request,
+) -> TickView:
+    """Say whether a next step of the outcome is done; the latest word on it counts."""
+    return TickView.model_validate(await tick(server.app, debate_id, step, body.done, server.who(request)))
 
 
 @routes.post("/debates/{debate_id}/workflow")
@@ -226,7 +277,7 @@ async def follow_debate(
 async def export_debate(
     debate_id: DebateId,
     server: Serving,
-    style: Annotated[Literal["md", "json", "html", "argdown"], Query(alias="as")] = "md",
+    style: Annotated[Literal["md", "json", "html", "argdown", "aif"], Query(alias="as")] = "md",
 ) -> Response:
     """A debate as a document: the decision or the transcript, the whole trace, a page, or an argument map."""
     text = await server.app.export(debate_id, style)
@@ -247,6 +298,13 @@ async def list_perspectives(server: Serving) -> schemas.PerspectiveList:
     return schemas.PerspectiveList(perspectives=[schemas.PerspectiveView.model_validate(each.data) for each in known])
 
 
+@routes.get("/claims")
+async def list_claims(server: Serving, q: Annotated[str, Query(max_length=200)]) -> schemas.ClaimList:
+    """Where claims with these words were made in any finished debate, by whom, and how they ended."""
+    found = await find_claims(server.app, q)
+    return schemas.ClaimList(claims=[schemas.ClaimView.model_validate(each.as_json()) for each in found])
+
+
 @routes.get("/templates")
 async def list_templates(server: Serving) -> schemas.TemplateList:
     """The reasoning templates a critique chooses from."""
@@ -258,11 +316,14 @@ async def list_templates(server: Serving) -> schemas.TemplateList:
 async def list_models(server: Serving) -> schemas.ModelList:
     """Which models can be reached, and what each seat would use."""
     app = server.app
-    providers = await asyncio.gather(*(_provider(app, name) for name in app.models.providers))
+    providers = await asyncio.gather(*(_provider(app, each.name) for each in app.models.shown))
     seats = [(format.name, seat) for format in app.formats.values() for seat in format.seats if seat.player == "model"]
     chosen = [(format, seat.name, await app.drafts.choose_model(seat)) for format, seat in seats]
     return schemas.ModelList(
-        providers=[*providers, schemas.ProviderView(name="local", state=app.models.local_state(), models=["smollm2"])],
+        providers=[
+            *providers,
+            schemas.ProviderView(name="local", state=app.models.local_state(), models=local_models()),
+        ],
         seats=[
             schemas.ChosenModel(format=format, seat=seat, model=name, why=why) for format, seat, (name, why) in chosen
         ],

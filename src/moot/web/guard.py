@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 import orjson
@@ -32,10 +32,14 @@ from moot.web.openai.answers import fault
 log = logging.getLogger(__name__)
 
 MAX_BODY = 256 * 1024
-MAX_DEBATE = 3 * 1024 * 1024
-"""A new debate may bring its sources along."""
+MAX_DEBATE = MAX_FILE * 4 // 3 + MAX_BODY
+"""A new debate may bring its sources along: the largest file in base64, or as many characters as are read."""
+MOST_DRAINED = 10 * MAX_FILE
+"""Bytes of a form that is too large."""
 PATH_OF_FILES = "/api/sources"
-PATHS_OF_DEBATES = frozenset({"/api/debates", "/api/estimate", "/new", openai_server.CHAT, openai_server.RESPONSES})
+PATHS_OF_DEBATES = frozenset(
+    {"/api/debates", "/api/estimate", "/new", "/new/estimate", "/mcp", openai_server.CHAT, openai_server.RESPONSES}
+)
 COOKIE = "moot_session"
 FIRST_SECONDS, MOST_SECONDS = 0.1, 5.0
 """What the first wrong token waits for its answer, and any other at most."""
@@ -54,6 +58,10 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
 )
+
+
+Page: TypeAlias = Callable[[int, str], bytes]
+"""A page that tells a person what went wrong: its status and what to do."""
 
 
 class RefusedRequest(NamedTuple):
@@ -126,17 +134,19 @@ class Guard:
 
     app: ASGIApp
     access: Access
+    page: Page | None = None
+    """How a person is told; programs get JSON."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        answer = _Answer(send, scope["path"])
         headers = Headers(scope=scope)
+        answer = _Answer(send, scope["path"], self.page if wants_page(scope["path"], headers) else None)
         if refusal := self._refusal(scope, headers):
             if refusal.status == 401 and ("authorization" in headers or COOKIE in Request(scope).cookies):
                 await self.access.wrong_tokens.wait()
-            if refusal.status == 401 and _wants_page(scope, headers):
+            if refusal.status == 401 and scope["method"] == "GET" and wants_page(scope["path"], headers):
                 await self._answer({**scope, "path": "/login", "raw_path": b"/login"}, receive, answer)
             else:
                 await answer.refuse(refusal)
@@ -145,11 +155,15 @@ class Guard:
             body = await _body(receive, headers, _largest(scope)) if scope["method"] not in SAFE_METHODS else b""
         except ClientDisconnect:
             return  # half a request is none, and nobody is left to tell
-        if body is None:
+        if body is None and scope["path"] == "/new":
+            await _drained(receive)
+            form = {**scope, "method": "GET", "query_string": b"too_large=1"}
+            await self._answer(form, _replaying(b"", receive), answer)
+        elif body is None:
             await answer.refuse(
                 RefusedRequest(413, "too_large", f"the body is over {_largest(scope) // 1024} kB; send less")
             )
-        elif body and _is_api(scope) and scope["path"] != PATH_OF_FILES and not _is_json(headers):
+        elif body and _is_api(scope["path"]) and scope["path"] != PATH_OF_FILES and not _is_json(headers):
             await answer.refuse(RefusedRequest(415, "not_json", "send the body as application/json"))
         else:
             replay = _replaying(body, receive) if scope["method"] not in SAFE_METHODS else receive
@@ -194,6 +208,7 @@ class _Answer:
 
     send: Send
     path: str
+    page: Page | None
     begun: bool = False
 
     async def __call__(self, message: Message) -> None:
@@ -205,7 +220,10 @@ class _Answer:
     async def refuse(self, refusal: RefusedRequest) -> None:
         told = {"error": {"code": refusal.code, "message": refusal.message}}
         body = orjson.dumps(fault(*refusal) if self.path.startswith(openai_server.PREFIX) else told)
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        kind = b"application/json"
+        if self.page:
+            body, kind = self.page(refusal.status, refusal.message), b"text/html; charset=utf-8"
+        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
         if refusal.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
         if refusal.status == 413:
@@ -242,6 +260,16 @@ async def _body(receive: Receive, headers: Headers, largest: int) -> bytes | Non
     return None
 
 
+async def _drained(receive: Receive) -> None:
+    """Read what a browser still sends, within reason: it shows no answer before it has sent all."""
+    size = 0
+    while size < MOST_DRAINED:
+        message = await receive()
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+
+
 def _largest(scope: Scope) -> int:
     sends_files = scope["path"] == "/new" and Headers(scope=scope).get("content-type", "").startswith("multipart/")
     if sends_files or scope["path"] == PATH_OF_FILES:
@@ -249,13 +277,13 @@ def _largest(scope: Scope) -> int:
     return MAX_DEBATE if scope["path"] in PATHS_OF_DEBATES else MAX_BODY
 
 
-def _wants_page(scope: Scope, headers: Headers) -> bool:
-    """Whether it is a person's browser that asks; it gets the page to log in, wherever it wanted to go."""
-    return scope["method"] == "GET" and not _is_api(scope) and "text/html" in headers.get("accept", "")
+def wants_page(path: str, headers: Headers) -> bool:
+    """Whether it is a person's browser that asks; without the token it gets the page to log in."""
+    return not _is_api(path) and "text/html" in headers.get("accept", "")
 
 
-def _is_api(scope: Scope) -> bool:
-    return bool(scope["path"].startswith(("/api/", openai_server.PREFIX)))
+def _is_api(path: str) -> bool:
+    return path.startswith(("/api/", openai_server.PREFIX))
 
 
 def _is_json(headers: Headers) -> bool:

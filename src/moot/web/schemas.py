@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
 
+from moot.core.claims import Claim
 from moot.core.debate import Action, JsonObject, Record, Usage
 from moot.core.duration import Duration
 from moot.core.format import AnyFormat
@@ -52,6 +53,12 @@ class Fork(Body):
     start: StrictBool = Field(True, description="run it at once, or as soon as there is room")
 
 
+class Rejudge(Body):
+    judge: StrictStr | None = Field(None, description="PROVIDER:MODEL; the same judge without it")
+    judgings: StrictInt = Field(8, ge=1, le=12, description="how often at most, 1 or an even number")
+    start: StrictBool = Field(True, description="run it at once, or as soon as there is room")
+
+
 class Reply(Body):
     action: Action
     text: StrictStr = Field(
@@ -60,6 +67,10 @@ class Reply(Body):
     position: StrictInt | None = Field(
         None, ge=0, le=2**31, description="of the question this answers; without it, `guide` is heard at any time"
     )
+
+
+class NewTick(Body):
+    done: StrictBool
 
 
 class NewRating(Body):
@@ -111,6 +122,16 @@ class PerspectiveView(FromAttributes):
     name: str
     priorities: tuple[str, ...]
     trade_offs: str
+
+
+class ClaimView(Claim):
+    debate: str
+    title: str = Field(description="what that debate is about")
+    who: str
+
+
+class ClaimList(BaseModel):
+    claims: list[ClaimView]
 
 
 class PerspectiveList(BaseModel):

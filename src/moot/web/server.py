@@ -15,8 +15,9 @@ from typing import Annotated
 import uvicorn
 from fastapi import FastAPI, Form, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 
 from moot import errors
 from moot.app import START_SECONDS, App, build
@@ -26,7 +27,8 @@ from moot.settings import AppSettings
 from moot.telemetry.metrics import Metrics
 from moot.text.plain import printable
 from moot.web.api import WebState, routes
-from moot.web.guard import COOKIE, Access, Guard, access
+from moot.web.guard import COOKIE, Access, Guard, Page, access, wants_page
+from moot.web.looks import looks
 from moot.web.metrics import add_metrics
 from moot.web.openai import endpoint as openai_server
 from moot.web.pages.routes import add_pages
@@ -73,19 +75,22 @@ def build_app(app: App, hub: Hub, who: Access | None = None) -> FastAPI:
     web.state.server = WebState(app, hub)
     web.state.access = who
     web.include_router(routes)
+    web.include_router(looks)
     web.include_router(openai_server.routes(app, hub.closed))
-    add_pages(web, web.state.server)
+    pages = add_pages(web, web.state.server)
     add_metrics(web, app, hub)
     web.add_api_route("/login", log_in, methods=["POST"], include_in_schema=False)
-    return guarded(web, who)
+    return guarded(web, who, pages.refused)
 
 
-def guarded(web: FastAPI, who: Access) -> FastAPI:
-    """Behind the guard, and with errors told as all of them are."""
+def guarded(web: FastAPI, who: Access, page: Page | None = None) -> FastAPI:
+    """Behind the guard, compressed, and with errors told as all of them are: to people on a page, if there are any."""
+    web.state.page = page
     web.exception_handler(errors.MootError)(_moot_error)
     web.exception_handler(RequestValidationError)(_invalid_request)
     web.exception_handler(HTTPException)(_http_error)
-    web.add_middleware(Guard, access=who)
+    web.add_middleware(GZipMiddleware, compresslevel=5)
+    web.add_middleware(Guard, access=who, page=page)
     return web
 
 
@@ -98,7 +103,7 @@ async def log_in(request: Request, token: Annotated[str, Form()]) -> RedirectRes
             return RedirectResponse("/login?wrong", status_code=303)
         raise HTTPException(401, "this is not the server's token")
     response = RedirectResponse("/", status_code=303)
-    secure = request.url.scheme == "https"
+    secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))  # which a proxy says
     response.set_cookie(COOKIE, who.session, httponly=True, samesite="strict", secure=secure)
     return response
 
@@ -149,6 +154,7 @@ class Uvicorn(uvicorn.Server):
             log_level=logging.CRITICAL,  # the guard logs what goes wrong
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # who is trusted as a proxy is asked the address that is really there
             timeout_keep_alive=SECONDS_IDLE,
             timeout_graceful_shutdown=SECONDS_FOR_REQUESTS,
         )
@@ -201,17 +207,17 @@ def listening(host: str, port: int) -> socket.socket:
         raise errors.InvalidInput(told) from None
 
 
-async def _moot_error(request: Request, error: errors.MootError) -> JSONResponse:
+async def _moot_error(request: Request, error: errors.MootError) -> Response:
     status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
     return _problem(request, status, error.code, str(error))
 
 
-async def _invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
+async def _invalid_request(request: Request, error: RequestValidationError) -> Response:
     faults = (f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors())
     return _problem(request, 422, errors.InvalidInput.code, "; ".join(faults))
 
 
-async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
+async def _http_error(request: Request, error: HTTPException) -> Response:
     code, detail = CODES.get(error.status_code, "http_error"), error.detail
     if error.status_code in CODES and request.url.path.startswith(openai_server.PREFIX):
         detail = openai_server.no_route(request.method, request.url.path)
@@ -220,7 +226,9 @@ async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
 
 def _problem(
     request: Request, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
+) -> Response:
     if request.url.path.startswith(openai_server.PREFIX):
         return openai_server.problem(status, code, message, headers)
+    if request.app.state.page and wants_page(request.url.path, request.headers):
+        return HTMLResponse(request.app.state.page(status, message), status, headers)
     return JSONResponse({"error": {"code": code, "message": message}}, status, headers)

@@ -10,12 +10,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    computed_field,
+    model_validator,
+)
 
 from moot.core.debate import Answer
 from moot.core.fields import MAX_ITEMS, Flag, Score, Text, Words, at_most, text
 
 Severity = Literal["critical", "major", "minor"]
+Points = Annotated[Score, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
 
 
 def _letters(value: object) -> object:
@@ -110,6 +121,53 @@ class Proposal(Answer):
     @classmethod
     def fallback(cls) -> Self:
         return cls(answer="(This answer could not be read.)")
+
+
+class Rescored(Answer):
+    """What the skeptic gives an answer once more; without a score it decides nothing."""
+
+    shown = "told"
+
+    score: Annotated[Score | None, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
+    ready: Flag = False
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def told(self) -> str:
+        if self.score is None:
+            return "–"
+        return f"{self.score:g}/10, {'ready' if self.ready else 'not ready'}"
+
+    @classmethod
+    def fallback(cls) -> Self:
+        return cls(score=None)
+
+
+class Comparison(Answer):
+    """Two answers, compared by somebody who knows neither: the first one shown is the final answer."""
+
+    shown = "reason"
+
+    reason: Annotated[Words, at_most(400)]
+    score_a: Points = Field(validation_alias=AliasChoices("score_1", "score_a"))
+    score_b: Points = Field(validation_alias=AliasChoices("score_2", "score_b"))
+
+    @classmethod
+    def fallback(cls) -> Self:
+        reason = "The comparison could not be read."
+        return cls.model_validate({"reason": reason, "score_1": 5, "score_2": 5})
+
+
+class MirroredComparison(Comparison):
+    """The first one shown is the first proposal."""
+
+    score_a: Points = Field(validation_alias=AliasChoices("score_1", "score_b"))
+    score_b: Points = Field(validation_alias=AliasChoices("score_2", "score_a"))
+
+    @model_validator(mode="after")
+    def _exchanged(self) -> Self:
+        self.score_a, self.score_b = self.score_b, self.score_a
+        return self
 
 
 class Critique(Answer):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from moot.core.debate import Limits, Outcome, Record, Turn
 from moot.core.script import Debate
 from moot.core.trace import iso
+from moot.core.trust import Trust
 from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
 from moot.text.language import Language
 from moot.text.markdown import contained, front_matter, in_line, table_of
@@ -56,7 +57,7 @@ class FinalAnswer(Outcome):
             score = say("automatic score {score}/10", score=f"{self.auto_score:g}")
         return say(
             "{why} after {rounds}: {score}, {remaining}",
-            why=_why_ended(self.ended, say),
+            why=why_ended(self.ended, say),
             rounds=say.count(sum(each.round > 0 for each in self.rounds), "1 round", "{n} rounds"),
             score=score,
             remaining=say.count(len(self.open_issues), "1 open issue", "{n} open issues"),
@@ -81,7 +82,11 @@ def templates_of(turn: Turn | None) -> tuple[UsedTemplate, ...]:
 
 
 def final_answer(
-    debate: Debate[Any], answer: Turn, templates: Sequence[UsedTemplate], with_figures: bool = True
+    debate: Debate[Any],
+    answer: Turn,
+    templates: Sequence[UsedTemplate],
+    with_figures: bool = True,
+    trust: Trust | None = None,
 ) -> FinalAnswer:
     turns, issues = debate.transcript, tracked(debate.transcript)
     reviewed = reviews(turns)
@@ -104,12 +109,13 @@ def final_answer(
         caveats=list(_caveats(debate, answer, issues, reviewed)),
         figures=provenance(debate, answer.content, SPEAKERS) if with_figures else [],
         language=debate.language.code,
+        trust=trust,
     )
 
 
 def described(issue: TrackedIssue, say: Language) -> str:
     """An issue in a line."""
-    values = {"number": issue.number, "severity": _severity(issue, say), "text": issue.text}
+    values = {"number": issue.number, "severity": severity_word(issue, say), "text": issue.text}
     line = say("issue {number} ({severity}): {text}", **values)
     if not issue.passage:
         return line
@@ -120,11 +126,11 @@ def status_word(issue: TrackedIssue, say: Language) -> str:
     return {"open": say("still open"), "answered": say("answered"), "withdrawn": say("withdrawn")}[issue.status]
 
 
-def _severity(issue: TrackedIssue, say: Language) -> str:
+def severity_word(issue: TrackedIssue, say: Language) -> str:
     return {"critical": say("critical"), "major": say("major"), "minor": say("minor")}[issue.severity]
 
 
-def _why_ended(ended: str, say: Language) -> str:
+def why_ended(ended: str, say: Language) -> str:
     known = {
         "ready": say("The skeptic found the answer ready"),
         "no_grave_issues": say("No critical and no major issue remained"),
@@ -190,6 +196,9 @@ def _heading(outcome: FinalAnswer, record: Record) -> Iterator[str]:
     ).rstrip("\n")
     yield f"# {in_line(shorten(question, MAX_TITLE, placeholder='…'))}"
     yield f"**{in_line(outcome.headline())}**"
+    if outcome.trust:
+        reasons = "\n".join(f"- {in_line(reason)}" for reason in outcome.trust.reasons)
+        yield f"{in_line(outcome.trust_text())}\n\n{reasons}"
     if len(question) > MAX_TITLE:
         yield f"## {outcome.say('Question')}\n\n{contained(record.topic, 2)}"
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from moot.core.charts import ChartData, scores_by_round
+from moot.core.charts import ChartData
 from moot.core.debate import Seat, Settings, Turn
-from moot.core.format import Format
+from moot.core.format import Format, Starter
 from moot.core.script import Debate, Script
+from moot.core.trust import CHECKS, RESCORING
 from moot.formats.critique.answers import Critique, Proposal
+from moot.formats.critique.examination import compared, examined, rescored, scoring_of, together
 from moot.formats.critique.final_answer import (
     REASONS,
     FinalAnswer,
@@ -35,9 +38,12 @@ from moot.formats.critique.issues import (
     replied,
     tracked,
 )
-from moot.formats.critique.points import points
+from moot.formats.critique.page import by_round, first_and_final, page
+from moot.formats.critique.points import claims, points
 from moot.formats.critique.version_1 import Critique as FirstCritique
 from moot.text.language import Language
+from moot.trust.depth import JudgedSettings
+from moot.trust.judging import JudgeView
 
 SPEAKING = ("proposer", "skeptic")
 FULL_INTENSITY = 4
@@ -46,7 +52,9 @@ ANSWER_SHARE = 2 / 3
 """Of what the proposer may write; the rest is for replies."""
 
 
-class CritiqueSettings(Settings):
+class FirstSettings(Settings):
+    """What can be chosen from version 1 on."""
+
     max_runtime_seconds: float = Field(1800, gt=0, allow_inf_nan=False)
     max_total_output_tokens: int = Field(20_000, ge=1, le=1_000_000_000)
     min_rounds: int = Field(3, ge=1, le=100, description="no early end before; at most max_rounds")
@@ -58,7 +66,7 @@ class CritiqueSettings(Settings):
     model_synthesizer: str | None = Field(None, description="the synthesizer's model")
 
     @model_validator(mode="after")
-    def _rounds_fit(self) -> CritiqueSettings:
+    def _rounds_fit(self) -> Self:
         """Fewer rounds than the usual least are fine, unless somebody asked for that least."""
         least, most = self.min_rounds, self.max_rounds
         if least > most and "min_rounds" in self.model_fields_set:
@@ -67,7 +75,14 @@ class CritiqueSettings(Settings):
         return self
 
 
-def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
+class CritiqueSettings(FirstSettings, JudgedSettings):
+    pass
+
+
+Critical: TypeAlias = Debate[FirstSettings] | Debate[CritiqueSettings]
+
+
+def script(debate: Critical) -> Script[FinalAnswer]:
     templates = yield from _retrieved(debate)
     issues: tuple[TrackedIssue, ...] = ()  # as `tracked` would find them, which reads all turns each time
     with debate.until_closing():
@@ -77,10 +92,11 @@ def script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
     answer = yield from debate.ask("synthesizer", "answer", templates=templates, issues=open_issues(issues))
     if any(turn.kind == "critique" for turn in debate.transcript):  # or there is nobody's judgement to give again
         yield from debate.ask("skeptic", "review", answer=Critique, templates=templates, issues=open_issues(issues))
-    return final_answer(debate, answer, templates)
+    trust = yield from examined(debate, answer, tracked(debate.transcript))
+    return final_answer(debate, answer, templates, trust=trust)
 
 
-def first_script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
+def first_script(debate: Critical) -> Script[FinalAnswer]:
     """Version 1: replies in prose, and nobody reviews the answer."""
     templates = yield from _retrieved(debate)
     issues: tuple[TrackedIssue, ...] = ()
@@ -95,7 +111,7 @@ def first_script(debate: Debate[CritiqueSettings]) -> Script[FinalAnswer]:
 
 
 def _proposal(
-    debate: Debate[CritiqueSettings], round: int, templates: Sequence[UsedTemplate], issues: Sequence[TrackedIssue]
+    debate: Critical, round: int, templates: Sequence[UsedTemplate], issues: Sequence[TrackedIssue]
 ) -> Script[Turn]:
     """The answer, with as much room in each round: replies to issues have their own."""
     alone = None if issues else int(debate.output_cap("proposer") * ANSWER_SHARE)
@@ -108,11 +124,12 @@ def _proposal(
         templates=templates,
         issues=issues,
         share=ANSWER_SHARE,
+        looks_for=(debate.topic, *(issue.text for issue in issues)),
     )
 
 
 def _criticised(
-    debate: Debate[CritiqueSettings],
+    debate: Critical,
     round: int,
     templates: Sequence[UsedTemplate],
     issues: tuple[TrackedIssue, ...],
@@ -133,13 +150,15 @@ def _criticised(
     )
     critique = critique_of(turn)
     left = judged(issues, critique, proposal.content, round)
+    if form is Critique:
+        critique = yield from rescored(debate, round, turn, critique, templates=templates)
     reason = reason_to_end(critique, left, round, min_rounds=s.min_rounds, early_stop_score=s.early_stop_score)
     if reason:
         debate.end_rounds(reason)
     return left
 
 
-def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[UsedTemplate, ...]]:
+def _retrieved(debate: Critical) -> Script[tuple[UsedTemplate, ...]]:
     s = debate.settings
     if not s.rag_top_k:
         return ()
@@ -152,17 +171,23 @@ def _retrieved(debate: Debate[CritiqueSettings]) -> Script[tuple[UsedTemplate, .
 # What readers are told below a turn
 
 
-def notes(debate: Debate[CritiqueSettings], turn: Turn) -> tuple[str, ...]:
+def notes(debate: Critical, turn: Turn) -> tuple[str, ...]:
     match turn.kind:
         case "proposal":
             return tuple(_about_proposal(debate, turn))
         case "critique" | "review":
             return tuple(_about_critique(debate, turn))
+        case "answer":
+            return tuple(_about_scorings(debate, max((each.round or 0 for each in debate.transcript), default=0)))
+        case "comparison" | "rejudging" if "score_a" in (turn.data or {}):
+            scores = compared(turn, JudgeView())
+            told = {"final": f"{scores.score_a:g}", "first": f"{scores.score_b:g}"}
+            return (debate.language("the final answer {final}, the first proposal {first}", **told),)
         case _:
             return ()
 
 
-def first_notes(debate: Debate[CritiqueSettings], turn: Turn) -> tuple[str, ...]:
+def first_notes(debate: Critical, turn: Turn) -> tuple[str, ...]:
     """In version 1 the answer was the last word."""
     if turn.kind != "answer":
         return notes(debate, turn)
@@ -172,8 +197,9 @@ def first_notes(debate: Debate[CritiqueSettings], turn: Turn) -> tuple[str, ...]
     )
 
 
-def _about_proposal(debate: Debate[CritiqueSettings], turn: Turn) -> Iterator[str]:
+def _about_proposal(debate: Critical, turn: Turn) -> Iterator[str]:
     say = debate.language
+    yield from _about_scorings(debate, (turn.round or 1) - 1)
     after = open_issues(replied(tracked(debate.transcript), turn))
     told = [issue for issue in after if issue.replied == turn.round]
     silent = [issue for issue in after if issue.replied != turn.round]
@@ -185,7 +211,7 @@ def _about_proposal(debate: Debate[CritiqueSettings], turn: Turn) -> Iterator[st
         yield say("does not reply to {issues}", issues=_numbers(silent, say))
 
 
-def _about_critique(debate: Debate[CritiqueSettings], turn: Turn) -> Iterator[str]:
+def _about_critique(debate: Critical, turn: Turn) -> Iterator[str]:
     say = debate.language
     before, after = tracked(debate.transcript), tracked([*debate.transcript, turn])
     yield _scored(debate, turn)
@@ -196,7 +222,27 @@ def _about_critique(debate: Debate[CritiqueSettings], turn: Turn) -> Iterator[st
     yield from (say("new {issue}", issue=described(issue, say)) for issue in after[len(before) :])
 
 
-def _scored(debate: Debate[CritiqueSettings], turn: Turn) -> str:
+def _about_scorings(debate: Debate[Any], round: int) -> Iterator[str]:
+    """What all scorings of a round came to, where there were several."""
+    s, say = debate.settings, debate.language
+    again = [turn for turn in debate.in_round(round) if turn.kind == RESCORING]
+    first = next((turn for turn in debate.in_round(round) if turn.kind == "critique"), None)
+    if first is None or not again:
+        return
+    scores = [critique_of(first).score, *(scoring_of(turn).score for turn in again)]
+    mean = together(critique_of(first), again)
+    values = {
+        "round": round,
+        "scores": ", ".join("–" if score is None else f"{score:g}" for score in scores),
+        "mean": f"{mean.score:g}",
+    }
+    if mean.ready and (mean.score or 0) >= s.early_stop_score:
+        yield say("round {round} was scored {scores}: {mean} on average, ready", **values)
+    else:
+        yield say("round {round} was scored {scores}: {mean} on average, which does not end the rounds", **values)
+
+
+def _scored(debate: Critical, turn: Turn) -> str:
     say, s, critique = debate.language, debate.settings, critique_of(turn)
     if critique.score is None:
         return say("no score: this critique decides nothing")
@@ -217,8 +263,9 @@ def _numbers(issues: Sequence[TrackedIssue], say: Language) -> str:
     return say("issue {numbers}", numbers=numbers) if len(issues) == 1 else say("issues {numbers}", numbers=numbers)
 
 
-def charts(debate: Debate[CritiqueSettings], outcome: FinalAnswer) -> Iterator[ChartData]:
-    yield from scores_by_round(debate.transcript, "critique", {"score": "Skeptic’s score"})
+def charts(debate: Critical, outcome: FinalAnswer) -> Iterator[ChartData]:
+    yield from first_and_final(outcome)
+    yield from by_round(debate)
 
 
 def _seats(proposer: int) -> tuple[Seat, ...]:
@@ -230,7 +277,7 @@ def _seats(proposer: int) -> tuple[Seat, ...]:
     )
 
 
-_CRITIQUE = Format(
+_CRITIQUE: Format[Any, FinalAnswer] = Format(
     name="critique",
     version=2,
     summary="A proposer answers, a skeptic attacks, and a synthesizer writes what survived.",
@@ -241,12 +288,29 @@ _CRITIQUE = Format(
     folder=Path(__file__).parent,
     notes=notes,
     points=points,
+    claims=claims,
     charts=charts,
+    closing=lambda debate: ("Answer",),
+    page=page,
+    folded=CHECKS,
+    first=("depth",),
+    picture="document",
+    starters=(
+        Starter(
+            "Is it safe to run database migrations when the server starts?",
+            "an answer, hardened until the skeptic has nothing left",
+            {"depth": "normal"},
+        ),
+        Starter("What is wrong with this plan?", "add a plan or a design; get its weak points and a better one"),
+    ),
     reasons=REASONS,
 )
 _FIRST = replace(
     _CRITIQUE,
     version=1,
+    settings=FirstSettings,
+    folded=frozenset(),
+    first=(),
     seats=_seats(proposer=1200),
     script=first_script,
     folder=_CRITIQUE.folder / "version_1",

@@ -19,7 +19,7 @@ from moot.core.debate import Turn
 from moot.formats.critique.answers import Critique, Proposal, Raised, Severity
 from moot.formats.critique.version_1 import Critique as FirstCritique
 from moot.formats.critique.version_1 import replies
-from moot.trust.quotes import contains, words
+from moot.sources.quotes import contains, words
 
 Status = Literal["open", "answered", "withdrawn"]
 AnyCritique: TypeAlias = Critique | FirstCritique

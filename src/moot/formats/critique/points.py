@@ -1,14 +1,17 @@
-"""A critique as an argument map: the answer, the proposals it came from, and the issues held against them."""
+"""A critique as an argument map and as a ledger: the answer, its proposals, and the issues held against them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from moot.core.claims import Ledger, Status
 from moot.core.debate import Turn
 from moot.core.points import Point, speech_key
 from moot.core.script import Debate
 from moot.formats.critique.issues import CRITIQUES, TrackedIssue, tracked
+from moot.sources.quotes import contains
+from moot.trust.claims import Made, of_forms
 
 
 def points(debate: Debate[Any]) -> Iterator[Point]:
@@ -45,3 +48,31 @@ def _reply(issue: TrackedIssue, proposal: Turn) -> Point:
         title=f"Reply to issue {issue.number}",
         attacks=(f"issue-{issue.number}",),
     )
+
+
+def claims(debate: Debate[Any]) -> Ledger:
+    """The skeptic's issues and the proposer's replies, as they ended; a ledger needs no scribe for them."""
+    return of_forms(_made(debate.transcript))
+
+
+def _made(turns: Sequence[Turn]) -> Iterator[Made]:
+    proposals = {turn.round or 0: turn for turn in turns if turn.kind == "proposal"}
+    critiques = {turn.round or 0: turn for turn in turns if turn.kind in CRITIQUES}
+    for issue in tracked(turns):
+        raised = critiques[issue.raised]
+        heard = any(turn.position > raised.position and turn.seat != raised.seat for turn in turns)
+        key = f"issue-{issue.number}"
+        quote = issue.text if contains(issue.text, raised.content) else ""
+        yield Made(key, raised, issue.text, _end(issue, heard), quote=quote)
+        if issue.reply:
+            ruled = issue.upheld >= issue.replied or issue.status != "open"
+            end: Status = "standing" if issue.status != "open" else "contested" if ruled else "untested"
+            yield Made(f"reply-{issue.number}", proposals[issue.replied], issue.reply, end, (("attacks", key),))
+
+
+def _end(issue: TrackedIssue, heard: bool) -> Status:
+    if issue.status != "open":
+        return issue.status
+    if issue.reply:
+        return "standing" if issue.upheld >= issue.replied else "contested"
+    return "unanswered" if heard else "untested"

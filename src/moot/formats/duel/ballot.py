@@ -16,13 +16,14 @@ from pydantic import (
 )
 
 from moot.core.debate import Answer
-from moot.core.fields import Text, at_most
+from moot.core.fields import Text, Texts, at_most
 from moot.trust.judging import Call, call
 
 # The schema says integer because grammars can bound integers; a judge that halves points is welcome all the same.
 Score = Annotated[
     float, Field(ge=0, le=10, allow_inf_nan=False), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})
 ]
+SCORES = ("score_a", "score_b")
 CLEAR_MARGIN = 1.0
 """Scores closer than this decide nothing."""
 
@@ -54,6 +55,12 @@ class Ballot(Scores):
     lead: Annotated[Text, at_most(500)] = ""
 
 
+class ReasonedBallot(Ballot):
+    """With the claims that decided it, by their ids."""
+
+    because: Texts = Field(default_factory=list)
+
+
 @cache
 def ballot_for(base: type[Scores], first: str, second: str, mirrored: bool = False) -> type[Scores]:
     """The ballot as the judge sees it: a score under each neutral name, that of the side shown first before the other.
@@ -61,8 +68,8 @@ def ballot_for(base: type[Scores], first: str, second: str, mirrored: bool = Fal
     Mirrored, the side shown first is B.
     """
     fields = {
-        field: (Score, Field(validation_alias=AliasChoices(f"score_{name.lower()}", field)))
-        for field, name in (("score_a", first), ("score_b", second))
+        field: (Score, Field(validation_alias=AliasChoices(f"score_{name.lower()}", own)))
+        for field, own, name in zip(SCORES, SCORES[::-1] if mirrored else SCORES, (first, second), strict=True)
     }
     validators = {"exchanged": model_validator(mode="after")(_exchanged)} if mirrored else {}
     return create_model("Ballot", __base__=base, __validators__=validators, **fields)  # type: ignore[call-overload, no-any-return]

@@ -7,7 +7,7 @@ which is shown the debate with the sides mirrored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,37 +15,42 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from moot.core.charts import ChartData, scores_by_round
+from moot.core.charts import ChartData, margins_of, scores_by_round
+from moot.core.claims import Claim, Ledger
 from moot.core.debate import Seat, Settings, Step, Turn
-from moot.core.format import Format
-from moot.core.points import Point, speech_key
+from moot.core.format import Format, Starter
 from moot.core.script import Debate, Script
-from moot.core.trust import Judging
-from moot.formats.duel.ballot import CLEAR_MARGIN, Ballot, Scores, ballot_for
+from moot.core.trust import BALLOT, CLAIMS, REJUDGING, Judging
+from moot.errors import InvalidInput
+from moot.formats.duel.ballot import CLEAR_MARGIN, Ballot, ReasonedBallot, Scores, ballot_for
+from moot.formats.duel.facing import SIDES, TITLES, concedes, facing
+from moot.formats.duel.page import page, sides
+from moot.formats.duel.points import points
+from moot.formats.duel.verdict import Stance, Verdict
 from moot.trust.caveats import about_models, about_turns
+from moot.trust.claims import carries
+from moot.trust.depth import JurySettings, jury
 from moot.trust.figures import provenance
 from moot.trust.judging import (
-    REJUDGING,
     Call,
+    Case,
     Judged,
-    JudgedSettings,
     JudgeView,
     call,
     judge_in_pairs,
+    judge_of,
+    judged_from,
     mirrored_order,
     trust,
-    views,
-    weigh,
+    weighed,
 )
 from moot.trust.neutral_names import neutral_names
-from moot.trust.quality import Rated
+from moot.trust.poll import AGAINST, FOR, PolledSettings, first_ballots, further_ballots, voter, with_poll
+from moot.trust.poll import charts as poll_charts
+from moot.trust.poll import notes as ballot_notes
+from moot.trust.scribe import NotedSettings, is_stale, ledger_of, note_claims, scribe, unanswered, with_claims
 
-Stance = Literal["pro", "con"]
-
-TITLES = {"debater_a": "Debater A", "debater_b": "Debater B"}
-SIDES = tuple(TITLES)
-CONCEDED = "CONCEDED"
-"""The last line of a debater that gives in."""
+JUDGE = Seat("judge", "Judge", "judge", max_tokens=400, temperature=0.2)
 STALE_ROUNDS = 2
 """With a judge in each round: so many rounds without a new argument end the debate."""
 
@@ -63,57 +68,26 @@ class FirstSettings(Settings):
         return dict(zip(SIDES, ("pro", "con") if self.stance_a == "pro" else ("con", "pro"), strict=True))
 
 
-class DuelSettings(JudgedSettings, FirstSettings):
+class DuelSettings(JurySettings, PolledSettings, NotedSettings, FirstSettings):
     pass
 
 
 Duel: TypeAlias = Debate[FirstSettings] | Debate[DuelSettings]
 
 
-class Verdict(Rated):
-    """How the duel ended, with everything that weakens it."""
-
-    winner: Call
-    score_a: float
-    score_b: float
-    stance_a: Stance
-    stance_b: Stance
-    no_new_substantive_arguments: bool
-    fallback: bool
-    models: dict[str, str]
-    conceded: Literal["a", "b"] | None = Field(None, description="who gave in, which decides it")
-
-    def headline(self) -> str:
-        say, scores = self.say, {"a": self.score_a, "b": self.score_b}
-        if self.winner == "undecided":
-            return say("Undecided, {a:g} : {b:g}", **scores)
-        names = {"winner": self.winner.upper(), "stance": self.stance_a if self.winner == "a" else self.stance_b}
-        if self.conceded:
-            loser = self.conceded.upper()
-            return say("Debater {winner} ({stance}) wins: Debater {loser} conceded", **names, loser=loser)
-        first, second = sorted(scores.values(), reverse=True)
-        return say("Debater {winner} ({stance}) wins, {first:g} : {second:g}", **names, first=first, second=second)
-
-    def rated(self) -> float | None:
-        """How good the debate was: what the judge gave to both sides, on average."""
-        return None if self.fallback else round((self.score_a + self.score_b) / 2, 2)
-
-    def table(self) -> tuple[tuple[str, ...], ...]:
-        return (
-            ("", self.say("stance"), self.say("score")),
-            ("Debater A", self.stance_a, f"{self.score_a:g}"),
-            ("Debater B", self.stance_b, f"{self.score_b:g}"),
-        )
-
-
 def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
     names = _names(debate)
-    judged = yield from _debated(debate, names, Ballot)
+    judged = yield from _debated(debate, names, Ballot, first_ballots(debate, SIDES))
+    if not judged:
+        yield from note_claims(debate, names)
     if any(map(concedes, debate.transcript)):  # which decides it, whatever the judge says
-        return verdict(debate, judged or (yield from debate.ask_all([_judging(debate, names, Ballot)]))[0])
-    ask = partial(_view, debate, names, judged.round if judged else None)
-    every = yield from judge_in_pairs(debate, ask, _judging_of, CLEAR_MARGIN, judged)
-    return _weighed(debate, every)
+        alone = verdict(debate, judged or (yield from debate.ask_all([_judging(debate, names, Ballot)]))[0])
+    else:
+        ask = partial(_view, debate, names, judged.round if judged else None)
+        (every,) = yield from judge_in_pairs(debate, [Case(ask, _judging_of, judged)], CLEAR_MARGIN)
+        alone = _weighed(debate, every)
+    yield from further_ballots(debate, SIDES)
+    return _polled(debate, alone)
 
 
 def first_script(debate: Debate[FirstSettings]) -> Script[Verdict]:
@@ -127,15 +101,22 @@ def _names(debate: Duel) -> dict[str, str]:
     return dict(zip(SIDES, neutral_names(debate.topic), strict=True))
 
 
-def _debated(debate: Duel, names: Mapping[str, str], form: type[Scores]) -> Script[Turn | None]:
-    """All rounds; the last verdict, if it was given after the last speech."""
+def _debated(
+    debate: Duel, names: Mapping[str, str], form: type[Scores], beside: Sequence[Step] = ()
+) -> Script[Turn | None]:
+    """All rounds, the first speech side by side with other steps; the last verdict, if it was given after the last
+    speech."""
     s, stale = debate.settings, 0
     judged: Turn | None = None
     with debate.until_closing():
         speaking = (*SIDES, "judge") if s.judge == "each_round" else SIDES
         for round in debate.rounds(speaking, closing=["judge"]):
-            if (yield from _speeches(debate, names, round)):
+            if (yield from _speeches(debate, names, round, beside if round == 1 else ())):
                 break
+            if isinstance(s, NotedSettings) and (s.noted == "rounds" or s.judge == "each_round"):
+                yield from note_claims(debate, names, round)
+                if is_stale(debate, round):
+                    debate.end_rounds("no_new_claims")
             if s.judge == "each_round":
                 (judged,) = yield from debate.ask_all([_judging(debate, names, form, round)])
                 stale = stale + 1 if (judged.data or {}).get("no_new_substantive_arguments") else 0
@@ -145,12 +126,15 @@ def _debated(debate: Duel, names: Mapping[str, str], form: type[Scores]) -> Scri
     return None if spoken_since else judged
 
 
-def _speeches(debate: Duel, names: Mapping[str, str], round: int) -> Script[bool]:
+def _speeches(debate: Duel, names: Mapping[str, str], round: int, beside: Sequence[Step]) -> Script[bool]:
     """Both sides speak; true when one gives in, and the other need not speak any more."""
     s = debate.settings
     for seat in SIDES:
-        stance, last = s.stances[seat], round == s.max_rounds
-        turn = yield from debate.ask(seat, "argument", round, aliases=names, stance=stance, last=last)
+        open_claims = [_blinded(claim.text, names) for claim in unanswered(claims(debate), seat)]
+        variables = {"stance": s.stances[seat], "last": round == s.max_rounds, "unanswered": open_claims}
+        step = Step(seat, "argument", round, aliases=names, variables=variables)
+        *_, turn = yield from debate.ask_all([*beside, step])
+        beside = ()
         if concedes(turn):
             debate.end_rounds("conceded")
             return True
@@ -166,9 +150,10 @@ def _judging(debate: Duel, names: Mapping[str, str], form: type[Scores], round: 
         "last_speaker": names[spoke[-1]] if unanswered else "",
         "conceding": next((names[turn.seat] for turn in debate.transcript if concedes(turn)), ""),
         "wording": 0,
+        "claims": _claimed(debate, names),
     }
-    ballot = ballot_for(form, *names.values())
-    return Step("judge", "verdict", round, answer=ballot, aliases=names, variables=variables)
+    ballot = ballot_for(_form(debate, form), *names.values())
+    return Step("judge", "verdict", round, answer=ballot, aliases=names, variables=variables, evidence="cited")
 
 
 def _view(debate: Duel, names: Mapping[str, str], round: int | None, view: JudgeView) -> Step:
@@ -179,17 +164,39 @@ def _view(debate: Duel, names: Mapping[str, str], round: int | None, view: Judge
         return step
     return replace(
         step,
+        seat=judge_of(debate, step.seat, view),
         kind=REJUDGING,
         prompt=step.kind,
-        answer=ballot_for(Ballot, *names.values(), view.mirrored),
+        answer=ballot_for(_form(debate, Ballot), *names.values(), view.mirrored),
         variables={**step.variables, "wording": view.wording},
         order=mirrored_order(debate.transcript, SIDES) if view.mirrored else None,
     )
 
 
-def concedes(turn: Turn) -> bool:
-    """Whether a speech gives in: a line of its own says so at its end, the same in every language."""
-    return turn.kind == "argument" and turn.content.rstrip(" \n*_.").endswith("\n" + CONCEDED)
+def claims(debate: Duel) -> Ledger | None:
+    return ledger_of(debate, SIDES)
+
+
+def _form(debate: Duel, form: type[Scores]) -> type[Scores]:
+    """A judge that reads claims says which of them decide."""
+    return ReasonedBallot if form is Ballot and _claimed(debate, _names(debate)) else form
+
+
+def _claimed(debate: Duel, names: Mapping[str, str]) -> dict[str, list[tuple[str, str, str]]]:
+    """What each side claimed and how that ended, for the judge: neutral name → id, status and text."""
+    ledger = claims(debate)
+    if ledger is None or ledger.by_code:
+        return {}
+    told: dict[str, list[tuple[str, str, str]]] = {name: [] for name in names.values()}
+    for claim in ledger.claims:
+        told[names[claim.seat]].append((claim.id, claim.status or "", _blinded(claim.text, names)))
+    return told
+
+
+def _blinded(text: str, names: Mapping[str, str]) -> str:
+    for seat, name in names.items():
+        text = text.replace(TITLES[seat], name)
+    return text
 
 
 def _judging_of(turn: Turn, view: JudgeView) -> Judging:
@@ -200,24 +207,38 @@ def _judging_of(turn: Turn, view: JudgeView) -> Judging:
         wording=view.wording,
         score_a=ballot.score_a,
         score_b=ballot.score_b,
+        model=turn.model or "",
         counted="fallback" not in turn.marks,
     )
 
 
 def _weighed(debate: Debate[DuelSettings], judged: Judged) -> Verdict:
     """The verdict of all judgings: their mean scores, in the words of the one that is nearest to these."""
-    judgings = [_judging_of(*each) for each in zip(judged.turns, views(len(judged.turns)), strict=True)]
-    stability = weigh(judgings, CLEAR_MARGIN)
-    if stability is None:
-        readable = (turn for turn in judged.turns if "fallback" not in turn.marks)
-        alone = verdict(debate, next(readable, judged.turns[0]))
-    else:
-        nearest = min(stability.counted, key=lambda judging: abs(judging.margin - stability.margin))
-        alone = verdict(debate, next(turn for turn in judged.turns if turn.position == nearest.position))
+    turn, stability = weighed(judged, _judging_of, CLEAR_MARGIN)
+    alone = verdict(debate, turn)
+    if stability:
         alone.score_a, alone.score_b = round(stability.score_a, 2), round(stability.score_b, 2)
         alone.winner = call(stability.margin, CLEAR_MARGIN)
-    alone.trust = trust(debate, judged, stability, CLEAR_MARGIN)
+    named = [ReasonedBallot.model_validate(turn.data).because for turn in judged.turns if "fallback" not in turn.marks]
+    unsound = debate.language("every claim that the judgings name has fallen, or speaks for the other side")
+    found = trust(debate, judged, stability, CLEAR_MARGIN)
+    alone.trust = with_claims(debate, found, SIDES, named, partial(_carries, alone.winner), unsound)
     return alone
+
+
+def _carries(winner: Call, claim: Claim) -> bool:
+    return winner == "undecided" or carries(f"debater_{winner}", claim)
+
+
+def _polled(debate: Debate[DuelSettings], judged: Verdict) -> Verdict:
+    """The verdict beside what independent answers say of the motion."""
+    won = {"a": judged.stance_a, "b": judged.stance_b, "undecided": None}[judged.winner]
+    judged.trust = with_poll(debate, judged.trust, {"pro": FOR, "con": AGAINST, None: ""}[won])
+    if judged.trust and judged.trust.poll and judged.trust.poll.relation == "overturned":
+        say = debate.language
+        why = say("most independent answers are for the other side: the judge scored arguing, not who is right")
+        judged.caveats.append(why)
+    return judged
 
 
 def verdict(debate: Duel, judged: Turn) -> Verdict:
@@ -238,25 +259,11 @@ def verdict(debate: Duel, judged: Turn) -> Verdict:
     )
 
 
-def points(debate: Duel) -> Iterator[Point]:
-    """The motion, and every speech for or against it, which answers the other side's last one."""
-    yield Point("motion", debate.topic, title="Motion", claim=True)
-    last: dict[str, str] = {}
-    for turn in debate.transcript:
-        if turn.seat in SIDES and concedes(turn):
-            yield Point.spoken(turn)
-        elif turn.seat in SIDES:
-            answered = [key for seat, key in last.items() if seat != turn.seat]
-            if debate.settings.stances[turn.seat] == "pro":
-                yield Point.spoken(turn, supports=["motion"], attacks=answered)
-            else:
-                yield Point.spoken(turn, attacks=["motion", *answered])
-            last[turn.seat] = speech_key(turn)
-
-
 def charts(debate: Duel, outcome: Verdict) -> Iterator[ChartData]:
-    names = {f"score_{seat[-1]}": title for seat, title in TITLES.items()}
-    yield from scores_by_round(debate.transcript, "verdict", names)
+    yield from margins_of(outcome, sides(outcome), SIDES)
+    names = dict(zip(("score_a", "score_b"), sides(outcome), strict=True))
+    yield from scores_by_round(debate.transcript, "verdict", names, debate.language)
+    yield from poll_charts(outcome)
 
 
 def _caveats(debate: Duel, judged: Turn) -> Iterator[str]:
@@ -266,35 +273,58 @@ def _caveats(debate: Duel, judged: Turn) -> Iterator[str]:
     yield from about_models(debate, "judge", TITLES)
 
 
+def from_judging(turns: Sequence[Turn]) -> int:
+    if any(map(concedes, turns)):
+        raise InvalidInput("a debater conceded, which decides the duel whatever a judge says")
+    return judged_from(turns, JUDGE.name, SIDES)
+
+
 def notes(debate: Duel, turn: Turn) -> tuple[str, ...]:
+    if turn.kind == BALLOT:
+        return ballot_notes(turn, debate.language)
+    if turn.kind == REJUDGING:
+        ballot = Ballot.model_validate(turn.data)
+        return (f"{TITLES[SIDES[0]]} {ballot.score_a:g}, {TITLES[SIDES[1]]} {ballot.score_b:g}",)
     return (debate.language("gives in: the debate is over"),) if concedes(turn) else ()
 
 
+SEATS = (*(Seat(side, title, "debater", max_tokens=600) for side, title in TITLES.items()), JUDGE)
 _DUEL: Format[Any, Verdict] = Format(
     name="duel",
     version=2,
     summary="Two debaters argue for and against before a judge who scores them.",
     settings=DuelSettings,
-    seats=(
-        *(Seat(side, title, "debater", max_tokens=600) for side, title in TITLES.items()),
-        Seat("judge", "Judge", "judge", max_tokens=400, temperature=0.2),
-    ),
+    seats=(*SEATS, *jury(JUDGE), scribe(like=JUDGE), voter(like=SEATS[0], optional=True)),
     outcome=Verdict,
     script=script,
     folder=Path(__file__).parent,
     notes=notes,
     points=points,
+    claims=claims,
     charts=charts,
-    folded=frozenset({REJUDGING}),
+    sides=lambda debate: facing(debate.settings.stances),
+    swapped=lambda settings: {"stance_a": "pro" if settings.get("stance_a") == "con" else "con"},
+    closing=lambda debate: ("Judging",),
+    page=page,
+    folded=frozenset({REJUDGING, BALLOT, CLAIMS}),
     first=("stance_a", "depth"),
-    reasons={"conceded": "a debater conceded", "no_new_substantive_arguments": "nothing new was argued"},
+    picture="sides",
+    starters=(Starter("A team of six should write its next backend in Rust", "hear both sides at their strongest"),),
+    reasons={
+        "conceded": "a debater conceded",
+        "no_new_substantive_arguments": "nothing new was argued",
+        "no_new_claims": "two rounds brought no new claim",
+    },
     bare_models=True,
+    judge=JUDGE.name,
+    judged_from=from_judging,
 )
 
 _FIRST = replace(
     _DUEL,
     version=1,
     settings=FirstSettings,
+    seats=SEATS,
     script=first_script,
     folder=_DUEL.folder / "version_1",
     folded=frozenset(),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
+from moot.core.script import Debate
 from moot.formats.evaluation.answers import arguments, reply
 from moot.formats.evaluation.settings import SIDES
 
@@ -19,17 +21,21 @@ class Concessions(NamedTuple):
     """The side that gave up all of its arguments."""
 
 
-def concessions(turns: Iterable[Turn]) -> Concessions:
+NONE = Concessions(dict.fromkeys(SIDES, frozenset()), dict.fromkeys(SIDES, frozenset()))
+
+
+def concessions(debate: Debate[Any], turns: Sequence[Turn]) -> Concessions:
     """Of all turns on one topic; a number that no argument has means nothing."""
-    made = dict.fromkeys(SIDES, 0)
+    replies = [(turn.seat, debate.once(("reply", turn.position), partial(reply, turn))) for turn in turns]
+    if not any(said and (said.gives_up or said.grants) for _, said in replies):
+        return NONE
+    made = dict.fromkeys(SIDES, 0) | {turn.seat: len(arguments(turn)) for turn in turns if turn.kind == "argument"}
     given_up: dict[str, set[int]] = {side: set() for side in SIDES}
     granted: dict[str, set[int]] = {side: set() for side in SIDES}
-    for turn in turns:
-        if turn.kind == "argument":
-            made[turn.seat] = len(arguments(turn))
-        elif said := reply(turn):
-            given_up[turn.seat] |= {*said.gives_up}
-            granted[other(turn.seat)] |= {*said.grants}
+    for seat, said in replies:
+        if said:
+            given_up[seat] |= {*said.gives_up}
+            granted[other(seat)] |= {*said.grants}
     gone = {side: frozenset(given_up[side] & {*range(1, made[side] + 1)}) for side in SIDES}
     won = {side: frozenset(granted[side] & {*range(1, made[side] + 1)} - gone[side]) for side in SIDES}
     return Concessions(gone, won, next((side for side in SIDES if made[side] and len(gone[side]) == made[side]), ""))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.formats.evaluation.answers import arguments, ratings
 from moot.formats.evaluation.concessions import concessions
-from moot.formats.evaluation.settings import SIDES, EvaluationSettings
+from moot.formats.evaluation.settings import SIDES
+from moot.sources import quotes
+from moot.sources.citations import citations
 from moot.text.language import Language
-from moot.trust import quotes
-from moot.trust.citations import citations
 
 MIN_WORDS = 4
 """Anything shorter that stands between quotation marks in prose is a name or a term."""
@@ -42,15 +43,15 @@ def quoted(turn: Turn, idea: str) -> tuple[Quote, ...]:
     return tuple(Quote(turn.seat, text, *quotes.check(text, idea), at) for at, text in _handed_in(turn))
 
 
-def all_quoted(debate: Debate[EvaluationSettings], turn: Turn) -> tuple[Quote, ...]:
+def all_quoted(debate: Debate[Any], turn: Turn) -> tuple[Quote, ...]:
     """Every quote of a turn, checked, those in its prose too."""
     return debate.once(("quotes", turn.position), lambda: tuple(_all_quoted(debate, turn)))
 
 
-def misquoted(debate: Debate[EvaluationSettings], number: int) -> tuple[Quote, ...]:
+def misquoted(debate: Debate[Any], number: int) -> tuple[Quote, ...]:
     """What the sides quoted on a topic and the idea does not say, but for arguments that were given up since."""
     turns = [turn for turn in debate.in_round(number) if turn.seat in SIDES]
-    gone = concessions(turns).given_up
+    gone = concessions(debate, turns).given_up
     false = (quote for turn in turns for quote in all_quoted(debate, turn) if quote.false)
     return tuple(quote for quote in false if quote.argument not in gone[quote.seat])
 
@@ -88,25 +89,33 @@ def _handed_in(turn: Turn) -> Iterator[tuple[int, str]]:
             yield from ((0, quote) for quote in rating.evidence)
 
 
-def _all_quoted(debate: Debate[EvaluationSettings], turn: Turn) -> Iterator[Quote]:
+def _all_quoted(debate: Debate[Any], turn: Turn) -> Iterator[Quote]:
     idea = debate.settings.quotable(debate.topic)
-    handed_in = quoted(turn, idea)
+    sources = [source.text for source in debate.sources]
+    handed_in = [each for each in quoted(turn, idea) if not (each.false and _stands_in(each.text, sources))]
     yield from handed_in
+    if not (in_prose := tuple(_in_prose(turn.content, bool(sources)))):
+        return
     given = "\n\n".join([*(quote.text for quote in handed_in), *_quotable_besides(debate, turn)])
     unverified = 0
-    for text in _in_prose(turn.content):
-        if not quotes.contains(text, given):
+    for text in in_prose:
+        if not quotes.contains(text, given) and not _stands_in(text, sources):
             found = quotes.check(text, idea, look_near=unverified < quotes.MAX_NEAR)
             unverified += found.verdict != "verified"
             yield Quote(turn.seat, text, *found)
 
 
-def _in_prose(text: str) -> Iterator[str]:
-    found = (citation.quote for citation in citations(text))
+def _stands_in(quote: str, sources: Iterable[str]) -> bool:
+    """Whether it is a source's, and not the idea's to have."""
+    return any(quotes.contains(quote, text) for text in sources)
+
+
+def _in_prose(text: str, with_sources: bool) -> Iterator[str]:
+    found = (citation.quote for citation in citations(text) if not (citation.tag and with_sources))
     return (quote for quote in found if len(quotes.words(quote).split()) >= MIN_WORDS)
 
 
-def _quotable_besides(debate: Debate[EvaluationSettings], turn: Turn) -> Iterator[str]:
+def _quotable_besides(debate: Debate[Any], turn: Turn) -> Iterator[str]:
     """What a speaker may quote that is not the idea: what it was asked, and what others have said."""
     s = debate.settings
     yield from (challenge.challenge for challenge in s.challenges or ())

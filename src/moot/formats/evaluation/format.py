@@ -9,32 +9,48 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
 
-from moot.core.charts import ChartData, Score, ScoreChart, scores_by_round, signed
+from moot.core.charts import ChartData, scores_by_round, signed
 from moot.core.debate import NO_USAGE, Step, Turn
-from moot.core.format import Files, Format
-from moot.core.script import Script
+from moot.core.format import Files, Format, Starter
+from moot.core.script import Lazy, Script
+from moot.core.trust import CHECKS, RESCORING
+from moot.errors import InvalidInput
 from moot.formats.evaluation import answers, version_1
 from moot.formats.evaluation.answers import RedTeam, scores_for
 from moot.formats.evaluation.concessions import concessions
 from moot.formats.evaluation.evidence import all_quoted, remarks
 from moot.formats.evaluation.hearing import Evaluating, Rules, TopicDebate, judging, order, speech
 from moot.formats.evaluation.ideas import is_report, read
-from moot.formats.evaluation.outcome import held_back, judged, scorecard, weighed
-from moot.formats.evaluation.points import points
+from moot.formats.evaluation.outcome import held_back, judged, judging_of, moving, scorecard
+from moot.formats.evaluation.page import judgings, page, score_chart
+from moot.formats.evaluation.points import claims, points
 from moot.formats.evaluation.scorecard import Scorecard, compare, compared, last_of, ranking
-from moot.formats.evaluation.scores import change
-from moot.formats.evaluation.settings import SEATS, SIDES, TITLES, CategoryRating, Challenge, EvaluationSettings, Topic
-from moot.trust.quotes import contains
+from moot.formats.evaluation.scores import CLEAR_MARGIN, change
+from moot.formats.evaluation.settings import (
+    ARBITER,
+    SEATS,
+    SIDES,
+    TITLES,
+    CategoryRating,
+    Challenge,
+    EvaluationSettings,
+    FirstSettings,
+    Topic,
+)
+from moot.sources.quotes import contains
+from moot.trust.judging import Case, Judged, judge_in_pairs, judged_from, limit_of
 
 LEAST_SHARE = 0.5
 """Of its usual output a topic must have so much left, or it is not begun."""
 RULES = Rules(order=order, speech=speech, judging=judging, judged=judged)
 
 
-def script(debate: Evaluating, rules: Rules = RULES) -> Script[Scorecard]:
+def script(debate: Evaluating, rules: Rules = RULES) -> Script[Lazy[Scorecard]]:
     s = debate.settings
-    prepared = yield from debate.ask_all(list(_preparations(s)))
+    prepared = yield from debate.ask_all(list(_preparations(debate)))
     ratings, challenges = _known(debate, prepared)
     hearings = [
         TopicDebate(number, topic, ratings[topic.category], _concerning(topic, s.topics, challenges))
@@ -44,18 +60,34 @@ def script(debate: Evaluating, rules: Rules = RULES) -> Script[Scorecard]:
         yield from _hear(debate, hearings[: s.max_rounds], rules)
         if not debate.stop_reason and len(hearings) > s.max_rounds:
             debate.end_rounds("max_rounds")
-    return scorecard(debate, ratings, hearings, rules)
+    return partial(scorecard, debate, ratings, _noise(prepared), hearings, rules)
 
 
-def _preparations(s: EvaluationSettings) -> Iterator[Step]:
-    """Score what has no score and find what speaks against the idea; neither reads the other."""
-    nothing = frozenset[int]()
+def _preparations(debate: Evaluating) -> Iterator[Step]:
+    """Score what has no score and find what speaks against the idea; none reads another."""
+    s, nothing = debate.settings, frozenset[int]()
     if s.unscored:
-        about = {"categories": s.unscored}
-        yield Step("evaluator", "scores", answer=scores_for(*s.unscored), variables=about, visible=nothing)
+        yield _scoring(s.unscored)
+        if s.rescorings and not limit_of(debate, "evaluator", s.rescorings, s.rescorings):
+            yield from (_scoring(s.unscored, wording) for wording in range(1, s.rescorings + 1))
     if s.debate and s.challenges is None:
         about = {"categories": tuple(dict.fromkeys(topic.category for topic in s.topics))}
-        yield Step("red_team", "challenges", answer=RedTeam, variables=about, visible=nothing)
+        yield Step("red_team", "challenges", answer=RedTeam, variables=about, visible=nothing, evidence="search")
+
+
+def _scoring(unscored: tuple[str, ...], wording: int = 0) -> Step:
+    """Every other time with the categories reversed."""
+    categories = unscored[::-1] if wording % 2 else unscored
+    return Step(
+        "evaluator",
+        RESCORING if wording else "scores",
+        answer=scores_for(*categories),
+        variables={"categories": categories, "wording": wording},
+        visible=frozenset(),
+        prompt="scores",
+        evidence="search",
+        looks_for=categories,
+    )
 
 
 def _known(debate: Evaluating, prepared: Sequence[Turn]) -> tuple[dict[str, CategoryRating], list[Challenge]]:
@@ -64,11 +96,28 @@ def _known(debate: Evaluating, prepared: Sequence[Turn]) -> tuple[dict[str, Cate
     ratings = dict(s.evaluation.categories) if s.evaluation else {}
     challenges = list(s.challenges or ())
     for turn in prepared:
-        if turn.kind == "scores":
-            ratings |= {name: _proven(rating, idea) for name, rating in answers.ratings(turn).items()}
-        else:
+        if turn.kind == "challenges":
             challenges += answers.challenges(turn, s.categories)
+    scored = _scorings(prepared)
+    for name, rating in scored[0].items() if scored else ():
+        mean = round(fmean(each[name].score for each in scored), 2)
+        ratings[name] = _proven(rating.model_copy(update={"score": mean}), idea)
     return {category: ratings[category] for category in s.categories}, challenges
+
+
+def _scorings(prepared: Sequence[Turn]) -> list[dict[str, CategoryRating]]:
+    """What every scoring gave that can be read; the placeholder when none can."""
+    turns = [turn for turn in prepared if turn.seat == "evaluator"]
+    readable = [turn for turn in turns if "fallback" not in turn.marks]
+    return [answers.ratings(turn) for turn in readable or turns[:1]]
+
+
+def _noise(prepared: Sequence[Turn]) -> dict[str, float]:
+    """Category → the standard deviation of its scorings, where there were several."""
+    scored = _scorings(prepared)
+    if len(scored) < 2:
+        return {}
+    return {name: round(stdev(each[name].score for each in scored), 2) for name in scored[0]}
 
 
 def _proven(rating: CategoryRating, idea: str) -> CategoryRating:
@@ -93,9 +142,10 @@ def _hear(debate: Evaluating, waiting: Sequence[TopicDebate], rules: Rules) -> S
         with debate.until_closing():
             yield from _argue(debate, group, rules)
         heard = [hearing for hearing in group if hearing.both_heard]
-        verdicts = yield from debate.ask_all([rules.judging(debate, hearing) for hearing in heard])
-        for hearing, turn in zip(heard, verdicts, strict=True):
-            hearing.verdict = turn
+        cases = [Case(partial(rules.judging, debate, hearing), judging_of) for hearing in heard]
+        verdicts = yield from judge_in_pairs(debate, cases, CLEAR_MARGIN)
+        for hearing, verdict in zip(heard, verdicts, strict=True):
+            hearing.judged = verdict
 
 
 def _argue(debate: Evaluating, group: Sequence[TopicDebate], rules: Rules) -> Script[None]:
@@ -103,7 +153,7 @@ def _argue(debate: Evaluating, group: Sequence[TopicDebate], rules: Rules) -> Sc
     waves = [("argument", place) for place in range(len(SIDES))]
     waves += [("answer", place) for place in range(len(SIDES))] * debate.settings.exchanges
     for at, (kind, place) in enumerate(waves):
-        group = [hearing for hearing in group if not concessions(hearing.turns).gave_in]
+        group = [hearing for hearing in group if not concessions(debate, hearing.turns).gave_in]
         if not group:
             return
         if _costs_too_much(debate, len(group)):
@@ -128,14 +178,16 @@ def _affordable(debate: Evaluating, waiting: int) -> int:
 def _output_left(debate: Evaluating, topics: int) -> int:
     """Tokens the sides may still write when the arbiter's on these topics are kept in reserve."""
     reserve = topics * debate.seats["arbiter"].max_tokens
-    return debate.settings.max_total_output_tokens - debate.usage().output_tokens - reserve
+    return debate.settings.max_total_output_tokens - debate.debate_output() - reserve
 
 
 def _costs_too_much(debate: Evaluating, topics: int) -> bool:
     """Whether as many turns as were played last would exceed the limit."""
     limit, spent = debate.settings.max_cost, debate.usage().cost
+    if limit is None or spent is None:
+        return False
     last = sum((turn.usage for turn in debate.transcript[-topics:]), NO_USAGE).cost
-    return limit is not None and spent is not None and spent + (last or 0.0) > limit
+    return spent + (last or 0.0) > limit
 
 
 # What readers are told
@@ -145,11 +197,11 @@ def notes(debate: Evaluating, turn: Turn) -> tuple[str, ...]:
     """What code says of a turn: its scores, whether its quotes stand in the idea, and what a verdict moves."""
     told = remarks(all_quoted(debate, turn), debate.language) if turn.seat in TITLES else ()
     match turn.kind:
-        case "scores":
+        case "scores" | "rescoring":
             return (answers.rated(turn), *told)
         case "answer":
             return (*told, *_conceded(debate, turn))
-        case "verdict" if turn.round:
+        case "verdict" | "rejudging" if turn.round:
             return (_moved(debate, turn, turn.round), *told)
         case _:
             return tuple(told)
@@ -164,8 +216,10 @@ def _conceded(debate: Evaluating, turn: Turn) -> Iterator[str]:
 
 
 def _moved(debate: Evaluating, turn: Turn, number: int) -> str:
-    say, verdict = debate.language, weighed(debate, number, turn)
+    say, verdict = debate.language, moving(debate, number, Judged((turn,))).verdict
     scores = {"advocate": verdict.score_advocate, "challenger": verdict.score_challenger}
+    if debate.settings.most_judgings > 1:  # what it moves follows from all judgings
+        return say("advocate {advocate:g}, challenger {challenger:g}", **scores)
     told = {**scores, "category": debate.settings.topics[number - 1].category}
     match held_back(debate, number, verdict):
         case "misquotes":
@@ -187,15 +241,25 @@ def _moved(debate: Evaluating, turn: Turn, number: int) -> str:
     )
 
 
+def from_judging(turns: Sequence[Turn]) -> int:
+    position = judged_from(turns, ARBITER.name, SIDES)
+    if any(turn.seat == ARBITER.name for turn in turns[:position]):
+        raise InvalidInput(
+            "some topics were argued after others were judged; evaluate it anew with as many parallel_topics as topics"
+        )
+    if position == len(turns):
+        raise InvalidInput("it was scored without a debate, so there is nothing to judge again")
+    return position
+
+
 def charts(debate: Evaluating, card: Scorecard) -> Iterator[ChartData]:
-    """Without topics nothing came between before and after."""
-    title = "Scores before and after" if card.topics else "Scores"
-    *scores, whole = (Score(name, before if card.topics else None, after) for name, before, after in card.rows())
-    yield ScoreChart(title, scores, whole)
-    yield from scores_by_round(debate.transcript, "verdict", {f"score_{side}": TITLES[side] for side in SIDES})
+    yield score_chart(card)
+    yield from judgings(card)
+    names = {f"score_{side}": TITLES[side] for side in SIDES}
+    yield from scores_by_round(debate.transcript, "verdict", names, debate.language)
 
 
-_EVALUATION = Format(
+_EVALUATION: Format[Any, Scorecard] = Format(
     name="evaluation",
     version=2,
     summary="An advocate and a challenger argue an idea before an arbiter, and its scores move.",
@@ -206,15 +270,26 @@ _EVALUATION = Format(
     folder=Path(__file__).parent,
     notes=notes,
     points=points,
+    claims=claims,
     charts=charts,
+    page=page,
     files=Files(read=read, is_report=is_report, last=last_of, compare=compare, compared=compared, ranking=ranking),
-    first=("idea",),
+    folded=CHECKS,
+    first=("idea", "depth"),
+    picture="scores",
+    starters=(Starter("Is this business idea worth a pilot?", "paste the idea; it is scored before and after"),),
     hidden=frozenset({"idea_key"}),
+    judge=ARBITER.name,
+    judged_from=from_judging,
 )
 
 _FIRST = replace(
     _EVALUATION,
     version=1,
+    settings=FirstSettings,
+    seats=tuple(seat for seat in SEATS if not seat.optional),
+    folded=frozenset(),
+    first=("idea",),
     script=partial(script, rules=version_1.RULES),
     folder=version_1.FOLDER,
     notes=version_1.notes,

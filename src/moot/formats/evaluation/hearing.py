@@ -1,26 +1,38 @@
 """One topic as it is argued: in which order the sides speak, under which names, and what each seat is asked.
 
 The sides take turns at the last word: the advocate begins on odd topics, the challenger on even ones. They and the
-arbiter know the sides by neutral names, of which whoever begins has the first.
+arbiter know the sides by neutral names, of which whoever begins has the first. A mirrored judging shows the arbiter
+the other side first, under the first name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate
+from moot.core.trust import REJUDGING
 from moot.formats.evaluation.answers import Arguments, Reply, judgment_for
 from moot.formats.evaluation.concessions import concessions, other
 from moot.formats.evaluation.evidence import MIN_WORDS, all_quoted, misquoted
 from moot.formats.evaluation.scorecard import TopicVerdict
 from moot.formats.evaluation.scores import MAX_CHANGE
-from moot.formats.evaluation.settings import SIDES, TITLES, CategoryRating, Challenge, EvaluationSettings, Topic
+from moot.formats.evaluation.settings import (
+    SIDES,
+    TITLES,
+    CategoryRating,
+    Challenge,
+    EvaluationSettings,
+    FirstSettings,
+    Topic,
+)
+from moot.trust.judging import Judged, JudgeView, judge_of, mirrored_order
 from moot.trust.neutral_names import neutral_names
 
-Evaluating: TypeAlias = Debate[EvaluationSettings]
+Evaluating: TypeAlias = Debate[FirstSettings] | Debate[EvaluationSettings]
 
 
 @dataclass(slots=True)
@@ -30,7 +42,7 @@ class TopicDebate:
     rating: CategoryRating
     raised: Sequence[Challenge]
     turns: list[Turn] = field(default_factory=list)
-    verdict: Turn | None = None
+    judged: Judged | None = None
 
     @property
     def both_heard(self) -> bool:
@@ -52,8 +64,8 @@ class Rules:
     """Number of a topic → the sides as they speak on it."""
     speech: Callable[[Evaluating, TopicDebate, str, str, bool], Step]
     """What a side is asked for: of this seat, of this kind, as its last word or not."""
-    judging: Callable[[Evaluating, TopicDebate], Step]
-    judged: Callable[[Evaluating, TopicDebate, Turn], TopicVerdict]
+    judging: Callable[[Evaluating, TopicDebate, JudgeView], Step]
+    judged: Callable[[Evaluating, TopicDebate, Judged], TopicVerdict]
 
 
 def order(number: int) -> Sequence[str]:
@@ -62,10 +74,12 @@ def order(number: int) -> Sequence[str]:
 
 def names_of(debate: Evaluating, number: int) -> dict[str, str]:
     """Side → its name on a topic; their titles where the idea itself speaks of an Advocate, whose name must stay."""
-    idea = debate.settings.quotable(debate.topic)
-    if any(TITLES[side] in idea for side in SIDES):
-        return {side: TITLES[side] for side in SIDES}
-    return dict(zip(order(number), debate.once("names", lambda: neutral_names(idea)), strict=True))
+    neutral = debate.once("names", lambda: _neutral_names(debate.settings.quotable(debate.topic)))
+    return dict(zip(order(number), neutral, strict=True)) if neutral else {side: TITLES[side] for side in order(number)}
+
+
+def _neutral_names(idea: str) -> Sequence[str]:
+    return () if any(TITLES[side] in idea for side in SIDES) else neutral_names(idea)
 
 
 def speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last: bool) -> Step:
@@ -86,28 +100,53 @@ def speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last:
             "last": last,
         },
         visible=hearing.visible,
+        looks_for=(hearing.topic.name, hearing.position(seat)),
     )
 
 
-def judging(debate: Evaluating, hearing: TopicDebate) -> Step:
-    names = names_of(debate, hearing.number)
+def shown_names(debate: Evaluating, number: int, mirrored: bool) -> dict[str, str]:
+    """Side → its name, in the order in which the arbiter is shown them; neutral names change sides with the order."""
+    names = names_of(debate, number)
+    if not mirrored:
+        return names
+    sides = [*reversed(names)]
+    titled = names["advocate"] == TITLES["advocate"]
+    return {side: names[side] for side in sides} if titled else dict(zip(sides, names.values(), strict=True))
+
+
+def _examined(debate: Evaluating, hearing: TopicDebate) -> dict[str, object]:
+    """What code tells the arbiter of the speeches."""
+    return {
+        "conceded": concessions(debate, hearing.turns),
+        "quotes": sum(len(all_quoted(debate, turn)) for turn in hearing.turns),
+        "misquoted": misquoted(debate, hearing.number),
+    }
+
+
+def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
+    names = shown_names(debate, hearing.number, view.mirrored)
     answered = len(hearing.turns) > len(SIDES)
-    return Step(
+    step = Step(
         "arbiter",
         "verdict",
         hearing.number,
-        answer=judgment_for(names["advocate"], names["challenger"]),
+        answer=judgment_for(*names.values(), mirrored=next(iter(names)) != SIDES[0]),
         aliases=names,
         variables={
             "about": hearing.topic,
-            "sides": [(names[side], hearing.position(side)) for side in order(hearing.number)],
+            "positions": {side: hearing.position(side) for side in names},
             "score": hearing.rating.score,
             "most": MAX_CHANGE,
             "last_speaker": names[hearing.turns[-1].seat] if answered else "",
-            "conceded": concessions(hearing.turns),
-            "quotes": sum(len(all_quoted(debate, turn)) for turn in hearing.turns),
-            "misquoted": misquoted(debate, hearing.number),
+            **debate.once(("examined", hearing.visible), partial(_examined, debate, hearing)),
             "shortest": MIN_WORDS,
+            "wording": view.wording,
         },
         visible=hearing.visible,
     )
+    if view == JudgeView():
+        return step
+    turns = debate.transcript
+    order = debate.once(("mirrored", len(turns)), partial(mirrored_order, turns, SIDES)) if view.mirrored else None
+    judge = judge_of(debate, step.seat, view)
+    return replace(step, seat=judge, kind=REJUDGING, prompt=step.kind, order=order)

@@ -172,7 +172,10 @@ def _faults(text: str, error: ValidationError, under: tuple[str, ...]) -> str:
         root = load(text.replace("\t", " ")).root  # JSON is YAML too, but for its tabs
     found = error.errors(include_input=False, include_url=False)
     more = [f"and {len(found) - MAX_FAULTS} more"] if len(found) > MAX_FAULTS else []
-    told = (_fault(root, (*under, *fault["loc"]), fault["msg"]) for fault in found[:MAX_FAULTS])
+    told = (
+        _fault(root, (*under, *fault["loc"]), "not known" if fault["type"] == "extra_forbidden" else fault["msg"])
+        for fault in found[:MAX_FAULTS]
+    )
     return "; ".join([*told, *more])
 
 

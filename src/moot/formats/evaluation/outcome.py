@@ -1,8 +1,9 @@
 """From what was judged to the scorecard: what each verdict moves, how sure of it one can be, and what weakens it.
 
-How sure one can be is computed, whatever the arbiter says of itself. A verdict that was given once is of medium
-certainty at most; low, when a side could not be heard as it should. A lead is held back, and moves nothing, when code
-knows better than the arbiter: the leading side quotes what the idea does not say, or has given up its whole case.
+How sure one can be is computed from what several judgings say together, whatever the arbiter says of itself. A verdict
+that was given once is of medium certainty at most; low, when a side could not be heard as it should. A lead is held
+back, and moves nothing, when code knows better than the arbiter: the leading side quotes what the idea does not say, or
+has given up its whole case.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import copysign
+from typing import NamedTuple
 
 from moot.core.charts import signed
 from moot.core.debate import Turn
+from moot.core.trust import RESCORING, Judging, Stability, Trust
 from moot.formats.evaluation import answers
 from moot.formats.evaluation.concessions import concessions
 from moot.formats.evaluation.evidence import all_quoted, misquoted
-from moot.formats.evaluation.hearing import Evaluating, Rules, TopicDebate
+from moot.formats.evaluation.hearing import Evaluating, Rules, TopicDebate, order
 from moot.formats.evaluation.scorecard import (
     CategoryScore,
     HeldBack,
@@ -26,25 +29,30 @@ from moot.formats.evaluation.scorecard import (
     digest,
     open_first,
 )
-from moot.formats.evaluation.scores import ScoreVerdict, adjust, change, overall
+from moot.formats.evaluation.scores import CLEAR_MARGIN, ScoreVerdict, adjust, change, overall
 from moot.formats.evaluation.settings import SIDES, CategoryRating, Level
 from moot.formats.evaluation.settings import TITLES as ALL_TITLES
 from moot.text.language import Language
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.figures import provenance
+from moot.trust.judging import Judged, JudgeView, together, trust, weighed
 
 TITLES = {side: ALL_TITLES[side] for side in SIDES}
 
 
 def scorecard(
-    debate: Evaluating, ratings: Mapping[str, CategoryRating], hearings: Sequence[TopicDebate], rules: Rules
+    debate: Evaluating,
+    ratings: Mapping[str, CategoryRating],
+    noise: Mapping[str, float],
+    hearings: Sequence[TopicDebate],
+    rules: Rules,
 ) -> Scorecard:
     s, say = debate.settings, debate.language
-    topics = [rules.judged(debate, hearing, hearing.verdict) for hearing in hearings if hearing.verdict]
-    categories = [_scored(debate, category, rating, topics) for category, rating in ratings.items()]
+    topics = [rules.judged(debate, hearing, hearing.judged) for hearing in hearings if hearing.judged]
+    categories = [_scored(debate, name, rating, noise.get(name), topics) for name, rating in ratings.items()]
     before = overall({one.category: one.before for one in categories}, s.weights)
     after = overall({one.category: one.after for one in categories}, s.weights)
-    not_judged = [hearing.topic.name for hearing in hearings if s.debate and not hearing.verdict]
+    not_judged = [hearing.topic.name for hearing in hearings if s.debate and not hearing.judged]
     told = [*_summary(topics, before, after, say)], [*_lead(topics, categories, say)]
     first = any(topic.certainty is None for topic in topics)
     return Scorecard(
@@ -61,7 +69,19 @@ def scorecard(
         caveats=list(_caveats(debate, topics, not_judged)),
         figures=[] if first else _figures(debate, topics),
         language=say.code,
+        trust=None if first else _trust(debate, hearings, topics),
     )
+
+
+def _trust(debate: Evaluating, hearings: Sequence[TopicDebate], topics: Sequence[TopicVerdict]) -> Trust | None:
+    """Of all verdicts; what decided nothing moved nothing, and takes nothing from the others."""
+    judged = {each.topic.name: each.judged for each in hearings if each.judged}
+    decided = {topic.name for topic in topics if topic.winner != "draw"}
+    found = {
+        name: trust(debate, each, weighed(each, judging_of, CLEAR_MARGIN).stability, CLEAR_MARGIN)
+        for name, each in judged.items()
+    }
+    return together(debate, found, decided) if found else None
 
 
 def _figures(debate: Evaluating, topics: Sequence[TopicVerdict]) -> list[str]:
@@ -73,16 +93,44 @@ def _figures(debate: Evaluating, topics: Sequence[TopicVerdict]) -> list[str]:
 # One topic
 
 
-def judged(debate: Evaluating, hearing: TopicDebate, turn: Turn) -> TopicVerdict:
-    say, verdict = debate.language, weighed(debate, hearing.number, turn)
-    said, conceded = answers.judgment(turn), concessions(hearing.turns)
+class Moving(NamedTuple):
+    """What judgings of a topic come to, the one in whose words that is told, and what they say together."""
+
+    verdict: ScoreVerdict
+    turn: Turn
+    stability: Stability | None
+
+
+def judging_of(turn: Turn, view: JudgeView) -> Judging:
+    """The advocate is the first side, whoever began on the topic."""
+    said, challenger_began = answers.judgment(turn), order(turn.round or 1)[0] != SIDES[0]
+    return Judging(
+        position=turn.position,
+        mirrored=view.mirrored != challenger_began,
+        wording=view.wording,
+        score_a=said.score_advocate,
+        score_b=said.score_challenger,
+        model=turn.model or "",
+        counted="fallback" not in turn.marks,
+    )
+
+
+def judged(debate: Evaluating, hearing: TopicDebate, judged: Judged) -> TopicVerdict:
+    say, (verdict, turn, stability) = debate.language, moving(debate, hearing.number, judged)
+    said, conceded = answers.judgment(turn), concessions(debate, hearing.turns)
     unreadable = {"reasoning": say("The arbiter's answer could not be read, so this topic moves no score.")}
     return TopicVerdict(
-        **{**said.model_dump(exclude={"winner"}), **(unreadable if verdict.fallback else {})},
+        **{
+            **said.model_dump(exclude={"winner", "score_advocate", "score_challenger"}),
+            **(unreadable if verdict.fallback else {}),
+        },
         number=hearing.number,
         name=hearing.topic.name,
         category=hearing.topic.category,
         winner=verdict.winner,
+        score_advocate=verdict.score_advocate,
+        score_challenger=verdict.score_challenger,
+        stability=stability,
         change=round(change(verdict), 2),
         quotes=counted([quote for each in hearing.turns for quote in all_quoted(debate, each)]),
         fallback=verdict.fallback,
@@ -95,19 +143,28 @@ def judged(debate: Evaluating, hearing: TopicDebate, turn: Turn) -> TopicVerdict
     )
 
 
-def weighed(debate: Evaluating, number: int, turn: Turn) -> ScoreVerdict:
-    """What a turn of the arbiter comes to on a topic."""
+def moving(debate: Evaluating, number: int, judged: Judged) -> Moving:
+    """What the arbiter's judgings of a topic come to."""
+    turn, stability = weighed(judged, judging_of, CLEAR_MARGIN)
     said = answers.judgment(turn)
-    level: Level = "low" if [*doubts(debate, number)] else "medium"
-    scores = ScoreVerdict(said.score_advocate, said.score_challenger, level, "fallback" in turn.marks)
-    return replace(scores, held_back=bool(held_back(debate, number, scores)))
+    scores = (stability.score_a, stability.score_b) if stability else (said.score_advocate, said.score_challenger)
+    level: Level = "low" if [*doubts(debate, number)] else _certainty(debate, judged, stability)
+    verdict = ScoreVerdict(round(scores[0], 2), round(scores[1], 2), level, "fallback" in turn.marks)
+    return Moving(replace(verdict, held_back=bool(held_back(debate, number, verdict))), turn, stability)
+
+
+def _certainty(debate: Evaluating, judged: Judged, stability: Stability | None) -> Level:
+    if len(judged.turns) == 1:
+        return "medium"
+    levels: Mapping[str, Level] = {"Low": "low", "Medium": "medium", "High": "high"}
+    return levels[trust(debate, judged, stability, CLEAR_MARGIN).level]
 
 
 def held_back(debate: Evaluating, number: int, verdict: ScoreVerdict) -> HeldBack:
     """What forbids the leading side to win."""
     if any(quote.seat == verdict.leader for quote in misquoted(debate, number)):
         return "misquotes"
-    return "gave_in" if concessions(debate.in_round(number)).gave_in == verdict.leader else ""
+    return "gave_in" if concessions(debate, debate.in_round(number)).gave_in == verdict.leader else ""
 
 
 def doubts(debate: Evaluating, number: int) -> Iterator[str]:
@@ -117,7 +174,7 @@ def doubts(debate: Evaluating, number: int) -> Iterator[str]:
     if any("fallback" in turn.marks for turn in spoken):
         yield say("a side could not be read")
     planned = len(SIDES) * (1 + debate.settings.exchanges)
-    if len(spoken) < planned and not concessions(spoken).gave_in:
+    if len(spoken) < planned and not concessions(debate, spoken).gave_in:
         yield say("the exchange was cut short")
 
 
@@ -128,7 +185,9 @@ def _listed(numbers: Mapping[str, frozenset[int]]) -> dict[str, list[int]]:
 # All topics
 
 
-def _scored(debate: Evaluating, category: str, rating: CategoryRating, topics: Sequence[TopicVerdict]) -> CategoryScore:
+def _scored(
+    debate: Evaluating, category: str, rating: CategoryRating, noise: float | None, topics: Sequence[TopicVerdict]
+) -> CategoryScore:
     about_it = [topic for topic in topics if topic.category == category]
     before = round(rating.score, 2)
     after = round(adjust([topic.verdict() for topic in about_it], before), 2)
@@ -136,6 +195,7 @@ def _scored(debate: Evaluating, category: str, rating: CategoryRating, topics: S
         category=category,
         before=before,
         after=after,
+        noise=noise,
         weight=debate.settings.weight(category),
         confidence=rating.confidence,
         evidence=rating.evidence,
@@ -192,7 +252,8 @@ def _moves(topics: Sequence[TopicVerdict], categories: Sequence[CategoryScore]) 
 
 def _caveats(debate: Evaluating, topics: Sequence[TopicVerdict], not_judged: Sequence[str]) -> Iterator[str]:
     say = debate.language
-    if any(turn.kind == "scores" and "fallback" in turn.marks for turn in debate.transcript):
+    scorings = [turn for turn in debate.transcript if turn.kind in ("scores", RESCORING)]
+    if scorings and all("fallback" in turn.marks for turn in scorings):
         yield say("the evaluator's answer could not be read: the scores before the debate are a placeholder")
     if not debate.settings.debate:
         return

@@ -49,6 +49,9 @@ def _head(card: Scorecard, record: Record) -> Iterator[str]:
     yield in_line(card.summary)
     if card.lead:
         yield in_line(card.lead)
+    if card.trust:
+        yield f"**{in_line(card.trust_text())}**"
+        yield _list(map(in_line, card.trust.reasons))
 
 
 def _scores(card: Scorecard) -> Iterator[str]:
@@ -114,6 +117,8 @@ def _transcript(settings: EvaluationSettings, turns: Sequence[Turn], say: Langua
         "argument": say("argument"),
         "answer": say("answer"),
         "verdict": say("verdict"),
+        "rejudging": say("judged again"),
+        "rescoring": say("scored again"),
     }
     yield "## " + say("Transcript")
     for turn in sorted(turns, key=_place):

@@ -10,7 +10,9 @@ from typing import Literal
 from pydantic import BaseModel, Field, ValidationError, computed_field
 
 from moot.core.charts import moved, signed
-from moot.core.debate import Bar, Cell, Record, Rows, Status, Turn
+from moot.core.debate import Record, Status, Turn
+from moot.core.table import Bar, Cell, Rows
+from moot.core.trust import Stability
 from moot.formats.evaluation import report
 from moot.formats.evaluation.evidence import Quote
 from moot.formats.evaluation.scores import ScoreVerdict, Winner
@@ -65,6 +67,8 @@ class TopicVerdict(BaseModel):
     """Side → the numbers of its arguments that it no longer defends."""
     granted: dict[str, list[int]] = Field(default_factory=dict)
     """Side → the numbers of its arguments that the other side accepts."""
+    stability: Stability | None = None
+    """What several judgings say together; its first side is the advocate."""
     next_test: str = ""
     """What would settle what stayed open, says the arbiter."""
 
@@ -127,6 +131,14 @@ class CategoryScore(BaseModel):
     """How sure the score before was."""
     evidence: list[str] = Field(default_factory=list)
     reasons: list[str] = Field(default_factory=list)
+    noise: float | None = Field(
+        None, description="the standard deviation of the scorings before, of which it is the mean"
+    )
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether it moved by less than one scoring differs from another."""
+        return self.noise is not None and 0 < abs(self.difference) < self.noise
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -175,10 +187,18 @@ class Scorecard(Rated):
         say, rows = self.say, self._said_rows()
         if not self.topics:
             return (("", say("score")), *((name, Bar(after)) for name, _, after in rows))
+        quiet = {one.category for one in self.categories if one.within_noise}
         return (
             ("", say("before"), say("after"), say("difference")),
-            *((name, Bar(before), Bar(after), moved(before, after)) for name, before, after in rows),
+            *(
+                (name, Bar(before), Bar(after), self._moved(name in quiet, before, after))
+                for name, before, after in rows
+            ),
         )
+
+    def _moved(self, quiet: bool, before: float, after: float) -> str:
+        change = moved(before, after)
+        return self.say("{change}, within the noise of scoring", change=change) if quiet else change
 
     def topics_to_test(self) -> list[TopicVerdict]:
         return open_first(self.topics)

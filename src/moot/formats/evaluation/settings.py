@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from moot.core.debate import Seat, Settings
 from moot.text.language import Language, language_of, languages
+from moot.trust.depth import JurySettings, jury
 
 Level: TypeAlias = Literal["low", "medium", "high"]
 
@@ -17,12 +18,14 @@ MAX_IDEA = 40_000
 MAX_PASSAGE = 2000
 OVERALL = "overall"
 SIDES = ("advocate", "challenger")
+ARBITER = Seat("arbiter", "Arbiter", "judge", max_tokens=500, temperature=0.2)
 SEATS = (
     Seat("evaluator", "Evaluator", "judge", max_tokens=700, temperature=0.2),
     Seat("red_team", "Red team", "debater", max_tokens=700, temperature=0.8),
     Seat("advocate", "Advocate", "debater", max_tokens=600),
     Seat("challenger", "Challenger", "debater", max_tokens=600),
-    Seat("arbiter", "Arbiter", "judge", max_tokens=500, temperature=0.2),
+    ARBITER,
+    *jury(ARBITER),
 )
 TITLES = {seat.name: seat.title for seat in SEATS}
 
@@ -133,8 +136,11 @@ def default_topics(say: Language) -> list[Topic]:
 DEFAULT_TOPICS = tuple(default_topics(languages()["en"]))
 
 
-class EvaluationSettings(Settings):
-    """Unless they are chosen, max_rounds and max_total_output_tokens leave room for every topic."""
+class FirstSettings(Settings):
+    """What can be chosen from version 1 on.
+
+    Unless they are chosen, max_rounds and max_total_output_tokens leave room for every topic.
+    """
 
     idea: str = Field("", max_length=MAX_IDEA, description="the idea's text; without one the topic is the idea")
     idea_key: str = Field("", max_length=200, description="by which later evaluations of the same idea find this one")
@@ -145,6 +151,14 @@ class EvaluationSettings(Settings):
     exchanges: int = Field(1, ge=0, le=3, description="how often each side answers the other")
     parallel_topics: int = Field(3, ge=1, le=20, description="so many topics are argued at the same time")
     debate: bool = Field(True, description="argue the topics; without it the idea is only scored")
+
+    @property
+    def most_judgings(self) -> int:
+        return 1
+
+    @property
+    def rescorings(self) -> int:
+        return 0
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -203,4 +217,16 @@ class EvaluationSettings(Settings):
             before = self.cap("evaluator") + self.cap("red_team")
             needed = before + len(self.topics) * (sides + self.cap("arbiter"))
             self.max_total_output_tokens = max(self.max_total_output_tokens, needed)
+        return self
+
+
+class EvaluationSettings(JurySettings, FirstSettings):
+    """Unless it is chosen, max_check_output_tokens leaves room for every judging."""
+
+    @model_validator(mode="after")
+    def _checks_leave_room(self) -> Self:
+        if "max_check_output_tokens" not in self.model_fields_set:
+            judgings = len(self.topics) * (self.most_judgings - 1) * self.cap("arbiter")
+            needed = judgings + self.rescorings * self.cap("evaluator")
+            self.max_check_output_tokens = max(self.max_check_output_tokens, needed)
         return self

@@ -19,6 +19,7 @@ from moot.formats.evaluation.hearing import Evaluating, Rules, TopicDebate
 from moot.formats.evaluation.scorecard import TopicVerdict, counted
 from moot.formats.evaluation.scores import change
 from moot.formats.evaluation.settings import SIDES
+from moot.trust.judging import Judged, JudgeView
 
 FOLDER = Path(__file__).parent / "version_1"
 
@@ -68,7 +69,7 @@ def _speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last
     )
 
 
-def _judging(debate: Evaluating, hearing: TopicDebate) -> Step:
+def _judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
     false = [quote for quote in _quoted(debate, hearing) if quote.false]
     return Step(
         "arbiter",
@@ -80,7 +81,8 @@ def _judging(debate: Evaluating, hearing: TopicDebate) -> Step:
     )
 
 
-def _judged(debate: Evaluating, hearing: TopicDebate, turn: Turn) -> TopicVerdict:
+def _judged(debate: Evaluating, hearing: TopicDebate, judged: Judged) -> TopicVerdict:
+    (turn,) = judged.turns
     verdict = answers.verdict(turn)
     return TopicVerdict(
         **answers.judgment(turn).model_dump(exclude={"winner"}),

@@ -8,6 +8,8 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from moot.core.debate import Answer
 from moot.core.fields import MAX_ITEMS, Flag, Text, Texts, Words, at_most
+from moot.core.script import Debate
+from moot.core.sources import read_whole
 
 MAX_SEATS = 4
 UNREAD = (
@@ -58,9 +60,10 @@ class Opposed(BaseModel):
 
 
 class Titled(Framing):
-    """With the question as a reader would understand it."""
+    """With the question as a reader would understand it, and what could be decided."""
 
     title: Annotated[Text, at_most(160)] = ""
+    options: Texts = Field(default_factory=list, description="what could be decided")
 
 
 Pairs = Annotated[list[Opposed], at_most(MAX_SEATS, "maxItems"), BeforeValidator(objects)]
@@ -103,6 +106,14 @@ class Rebuttal(Reply):
     recommendation: Annotated[Text, at_most(300)] = ""
     agrees_with: Texts = Field(default_factory=list)
     would_change: Annotated[Text, at_most(300)] = ""
+
+
+Lookup = create_model("Rebuttal", __base__=Rebuttal, looking_for=(Texts, Field(default_factory=list)))
+"""With what the debater wants to find in long sources for the next round."""
+
+
+def rebuttal(debate: Debate[Any]) -> type[Rebuttal]:
+    return Rebuttal if read_whole(debate) else Lookup
 
 
 Verdict = Literal["continue", "clarify", "conclude"]
@@ -161,6 +172,8 @@ class Synthesis(Answer):
     shown = "recommendation"
 
     recommendation: Annotated[Words, at_most(400)]
+    because: Texts = Field(default_factory=list)
+    chosen: Annotated[Text, at_most(120)] = ""
     lead: Annotated[Text, at_most(600)] = ""
     options: Annotated[list[ConsideredOption], at_most(6, "maxItems"), BeforeValidator(objects)] = Field(
         default_factory=list

@@ -11,12 +11,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
+from moot.core.quoting import quotes
 from moot.core.script import Debate
+from moot.core.trust import REJUDGING
 from moot.formats.panel.answers import Evaluation
 from moot.formats.panel.casting import evaluation_of, names, spoken
 from moot.formats.panel.positions import agreement
-from moot.trust.novelty import REPEATS, STALE, SpokenBefore, repetition
-from moot.trust.quotes import Checked, Source, check_all, cited, tags
+from moot.sources.quotes import Checked
+from moot.trust.novelty import MEANS_THE_SAME, REPEATS, STALE, SpokenBefore, repetition
 
 STALE_ROUNDS = 2
 MOSTLY_NEW = 0.8
@@ -31,6 +33,14 @@ class Facts:
     novelty: Mapping[str, float]
     quotes: Mapping[str, tuple[Checked, ...]]
     late: tuple[str, ...]
+    meaning: Mapping[str, float]
+    """The share of what a seat said that means what it said before, where the library could tell."""
+
+    @property
+    def repeating_in_meaning(self) -> list[str]:
+        """Those of which it is not known by their very words."""
+        known = self.repeating
+        return [seat for seat, share in self.meaning.items() if share >= MEANS_THE_SAME and seat not in known]
 
     @property
     def repeating(self) -> list[str]:
@@ -50,46 +60,26 @@ def facts(debate: Debate[Any], round: int) -> Facts:
 
 
 def _facts(debate: Debate[Any], round: int) -> Facts:
-    now = _speeches(debate, round)
-    before = _speeches(debate, round - 1)
+    now = speeches(debate, round)
+    before = speeches(debate, round - 1)
     said = debate.once("said", lambda: SpokenBefore(debate.topic))
     for number in range(said.rounds + 1, round):
-        said.add_round(_speeches(debate, number).values())
-    sources = tuple(debate.settings.sources)
+        said.add_round(speeches(debate, number).values())
+    sources = debate.sources
     late = [turn.seat for turn in debate.in_round(round) if "late" in turn.marks]
     return Facts(
         {seat: _repetition(text, before[seat]) for seat, text in now.items() if seat in before},
         {seat: said.novelty(text, round) for seat, text in now.items()} if round > 1 else {},
-        {seat: found for seat, text in now.items() if not _has_no_marks(text) and (found := quotes(text, sources))},
+        {seat: found for seat, text in now.items() if (found := quotes(text, sources))},
         tuple(dict.fromkeys(late)),
+        _meaning(debate, round),
     )
 
 
-def quotes_of(debate: Debate[Any], turn: Turn) -> tuple[Checked, ...]:
-    """What a turn quotes, checked; without a tag too, unless somebody said so before."""
-    if not debate.settings.sources or _has_no_marks(turn.content):
-        return ()
-    sources = tuple(debate.settings.sources)
-    if debate.settings.rules == 1 or not _cites_untagged(turn.content, sources):
-        return quotes(turn.content, sources)
-    said = (debate.topic, *(each.content for each in debate.transcript[: turn.position] if each.content))
-    return quotes(turn.content, sources, said)
-
-
-@lru_cache(maxsize=256)
-def _cites_untagged(text: str, sources: tuple[Source, ...]) -> bool:
-    """Whether what was said before matters to what it quotes; it is put together for no other turn."""
-    return any(not found.tag for found in cited(text, tags(sources)))
-
-
-def _has_no_marks(text: str) -> bool:
-    """Whether it is nothing but words, so that it quotes nobody; to compare all sources with a cache's takes longer."""
-    return all(word.isalnum() for word in text.split())
-
-
-@lru_cache(maxsize=256)
-def quotes(text: str, sources: tuple[Source, ...], said: tuple[str, ...] | None = None) -> tuple[Checked, ...]:
-    return check_all(text, sources, said) if sources else ()
+def _meaning(debate: Debate[Any], round: int) -> Mapping[str, float]:
+    turn = next((turn for turn in debate.in_round(round) if turn.kind == "repeats"), None)
+    found: Any = (turn.data or {}).get("repeats") if turn else None
+    return found if isinstance(found, dict) else {}
 
 
 class Verdict(NamedTuple):
@@ -123,9 +113,31 @@ def verdict(debate: Debate[Any], round: int, new: Turn | None = None) -> Verdict
     return Verdict(None, say("this is no agreement, as {names} declared another position or none", names=missing))
 
 
+def concluded(debate: Debate[Any], round: int) -> Verdict:
+    """Why the rounds end; what the moderator concludes counts when a second reading, if any, says the same."""
+    found, again = verdict(debate, round), second_reading(debate, round)
+    return found if again is None else confirmed(debate, round, found, again)
+
+
+def confirmed(debate: Debate[Any], round: int, found: Verdict, again: Turn) -> Verdict:
+    if verdict(debate, round, again).reason == found.reason:
+        return found
+    return Verdict(None, debate.language("two readings of this round differ: the debate goes on"))
+
+
+def second_reading(debate: Debate[Any], round: int) -> Turn | None:
+    return next((turn for turn in debate.in_round(round) if turn.kind == REJUDGING), None)
+
+
+def is_moderators(found: Verdict) -> bool:
+    """Whether it is the moderator who ends the rounds, and not code."""
+    return found.reason not in (None, "repetition")
+
+
 def _stagnant(debate: Debate[Any], round: int) -> Verdict:
-    shares = facts(debate, round).novelty.values()
-    if round > 1 and all(share < MOSTLY_NEW for share in shares):
+    found = facts(debate, round)
+    moving = [seat for seat, share in found.novelty.items() if share >= MOSTLY_NEW]
+    if round > 1 and all(seat in found.repeating_in_meaning for seat in moving):
         return Verdict("stagnant")
     return Verdict(None, debate.language("the arguments still move: most of what was said is in new words"))
 
@@ -134,7 +146,7 @@ def stale(debate: Debate[Any], round: int) -> bool:
     return round > STALE_ROUNDS and all(facts(debate, round - back).stale for back in range(STALE_ROUNDS))
 
 
-def _speeches(debate: Debate[Any], round: int) -> dict[str, str]:
+def speeches(debate: Debate[Any], round: int) -> dict[str, str]:
     """What each debater said in a round, opening and rebuttal together."""
     said: dict[str, list[str]] = {}
     for turn in debate.in_round(round):

@@ -94,10 +94,9 @@ def _written(perspectives: Any, known: Sequence[Perspective]) -> list[Perspectiv
 def _made(card: Card) -> Perspective | None:
     name = " ".join(card.name.split())
     wants = [want[:80] for want in card.wants[:4]]
+    gives_up = f"Would give up {card.gives_up or 'nothing it has named'} for that"
     try:
-        return Perspective.model_validate(
-            {"name": name, "priorities": wants, "trade_offs": f"Gives up {card.gives_up}"}
-        )
+        return Perspective.model_validate({"name": name, "priorities": wants, "trade_offs": gives_up})
     except ValidationError:
         return None
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from moot.core.coverage import coverage, unread
 from moot.core.debate import Turn
 from moot.core.script import Debate
+from moot.core.trust import BALLOT, VOTE, VoteResult
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import barred, rests_on, unsupported_figures
 from moot.formats.panel.casting import ARGUED, SEATS, cast, muted, names, spoken
 from moot.formats.panel.positions import final_agreement, last_round, positions
+from moot.text.language import Language
 from moot.trust.caveats import only_model
 
 Level = Literal["High", "Medium", "Low"]
@@ -35,9 +38,9 @@ class Confidence(NamedTuple):
     lifts: list[str]
 
 
-def confidence(debate: Debate[Any], synthesis: Turn | None, basis: str) -> Confidence:
+def confidence(debate: Debate[Any], synthesis: Turn | None, basis: str, vote: VoteResult | None) -> Confidence:
     """`basis` is the text that the decision rests on."""
-    caps = [_agreed(debate), *_caps(debate, synthesis, basis)]
+    caps = [_agreed(debate), *_voted(vote, debate.language), *_caps(debate, synthesis, basis)]
     level = min(cap.level for cap in caps)
     return Confidence(
         LEVELS[level],
@@ -63,12 +66,19 @@ def _agreed(debate: Debate[Any]) -> Cap:
     return Cap(HIGH, say("every perspective declared the same recommendation"))
 
 
+def _voted(vote: VoteResult | None, say: Language) -> Iterator[Cap]:
+    if vote and vote.overturned:
+        yield Cap(LOW, vote.summary, say("a record that recommends what the perspectives voted for, or says why not"))
+    elif vote and vote.winner is None:
+        yield Cap(HIGH, vote.summary)
+
+
 def _wanted(debate: Debate[Any], seat: str) -> str:
     held = positions(debate).get(seat)
     if not held or not held.would_change:
         return ""
     return debate.language(
-        "what would convince {name}: {condition}", name=names(debate)[seat], condition=held.would_change
+        "what would convince {name}: {condition}", name=names(debate)[seat], condition=held.would_change.rstrip(".")
     )
 
 
@@ -83,6 +93,8 @@ def _caps(debate: Debate[Any], synthesis: Turn | None, basis: str) -> Iterator[C
         which = ", ".join(dict.fromkeys(known[each.seat] for each in brought))
         reason = say("{names} quoted what does not stand in the source", names=which)
         yield Cap(MEDIUM, reason, say("a debate without false quotes"))
+    if (found := coverage(debate)) and found.mostly_unread:
+        yield Cap(LOW, unread(debate), say("more rounds, or fewer and shorter sources"))
     if figures := unsupported_figures(debate, basis):
         reason = say("a figure in it was said by nobody and stands in no source: {figures}", figures=", ".join(figures))
         yield Cap(LOW, reason, say("a revision without the figure, or its source"))
@@ -94,7 +106,8 @@ def _caps(debate: Debate[Any], synthesis: Turn | None, basis: str) -> Iterator[C
 
 def _incomplete(debate: Debate[Any]) -> Iterator[Cap]:
     say, known = debate.language, names(debate)
-    unread = sum("fallback" in turn.marks for turn in debate.transcript if turn.kind != "synthesis")
+    beside = ("synthesis", BALLOT, VOTE)
+    unread = sum("fallback" in turn.marks for turn in debate.transcript if turn.kind not in beside)
     if unread:
         reason = say("answers that could not be read: {number}", number=unread)
         yield Cap(MEDIUM, reason, say("a model that keeps to the forms"))

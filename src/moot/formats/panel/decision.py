@@ -6,25 +6,32 @@ The words are the moderator's; links to turns, confidence, agreement, dissent an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
 
 from moot.core.debate import Issue, Record, Turn
+from moot.core.quoting import quotes_of
 from moot.core.script import Debate
+from moot.core.trust import Basis, Trust, VoteResult
 from moot.formats.panel import record as records
 from moot.formats.panel.answers import Considered, Framing, Synthesis, View
-from moot.formats.panel.assessment import facts, quotes_of
-from moot.formats.panel.barred import marked, rests_on, told
+from moot.formats.panel.assessment import facts
+from moot.formats.panel.barred import marked, rests_on
 from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, names, spoken
 from moot.formats.panel.confidence import Level, confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
+from moot.formats.panel.votes import chosen_option, not_voted, options_of, vote_result
+from moot.sources.source import tags
 from moot.trust.caveats import about_models, only_model
+from moot.trust.claims import stands
 from moot.trust.figures import provenance
 from moot.trust.links import linked
+from moot.trust.poll import with_poll
 from moot.trust.quality import Rated
-from moot.trust.quotes import tags
+from moot.trust.scribe import with_claims
 
 REASONS = {
     "agreed": "every debater declared the same recommendation",
@@ -33,6 +40,7 @@ REASONS = {
     "quick_agreement": "everybody agreed in the first round",
     "stagnant": "the arguments stopped moving before agreement",
     "repetition": "the debaters repeated themselves without agreeing",
+    "no_new_claims": "two rounds brought no new claim",
 }
 
 
@@ -71,6 +79,7 @@ class Told(BaseModel):
     round: int
     turn: int
     text: str
+    who: str = ""
 
 
 class RoundFacts(BaseModel):
@@ -99,6 +108,7 @@ class Decision(Rated):
     tasks: list[str]
     acceptance: list[str]
     approved: bool | None = None
+    approved_by: str = Field("", description="who approved or rejected it, where their name is known")
     remark: str = Field("", description="why a person rejected it")
     fallback: bool = False
     ended: str = ""
@@ -106,6 +116,7 @@ class Decision(Rated):
     options: list[Option] = Field(default_factory=list)
     open_questions: list[str] = Field(default_factory=list)
     told: list[Told] = Field(default_factory=list, description="what a person told the panel")
+    chosen: str = Field("", description="which of the options that were voted on it is; `other` if none of them")
     sources: list[str] = Field(default_factory=list, description="the names of S1, S2, …")
 
     def headline(self) -> str:
@@ -135,6 +146,19 @@ class Decision(Rated):
         last = self.rounds[-1].novelty.get(seat) if self.rounds else None
         return "–" if last is None else f"{last:.0%}"
 
+    def rests_on(self) -> Basis:
+        """With what the perspectives argued that share it."""
+        arguments = [
+            each for view in self.perspectives if view.agrees for each in view.key_arguments if not each.barred
+        ]
+        linked = frozenset(turn for each in arguments for turn in each.turns)
+        own = (self.summary, self.lead, *self.agreement, *(each.text for each in arguments))
+        figures = (line for line in self.figures if any(line.partition(":")[0] in text for text in own))
+        return Basis((*own, *figures), linked)
+
+    def todo(self) -> list[str]:
+        return self.tasks
+
     def is_approved(self) -> bool:
         return self.approved is True
 
@@ -150,7 +174,10 @@ def decision(
 ) -> Decision:
     say = debate.language
     answer = Synthesis.model_validate(synthesis.data) if synthesis else Synthesis(recommendation=_nothing(debate))
-    rated = confidence(debate, synthesis, f"{answer.recommendation}\n{answer.lead}")
+    chosen = chosen_option(debate, answer)
+    vote = vote_result(debate, chosen)
+    rated = confidence(debate, synthesis, f"{answer.recommendation}\n{answer.lead}", vote)
+    trust = _trust(debate, rated.level, chosen, vote, answer.because)
     agreed = final_agreement(debate)
     perspectives = views(debate, answer.perspectives, agreed.agreeing)
     unresolved = [] if agreed.of_all else [say("unresolved: the perspectives did not agree")]
@@ -158,47 +185,65 @@ def decision(
         summary=answer.recommendation,
         lead=answer.lead,
         language=say.code,
-        title=_title(debate),
+        title=restated(debate),
         perspectives=perspectives,
         options=[Option(name=each.option, recommended=each.recommended, why=each.why) for each in answer.options],
         agreement=marked(debate, answer.agreement),
         tensions=marked(debate, answer.tensions) or unresolved,
         conditions=answer.changes_if,
         dissent="\n\n".join(_dissent(debate, agreed.differing)),
-        confidence=rated.level,
-        reasons=rated.reasons,
+        confidence=trust.level if trust else rated.level,
+        reasons=[*rated.reasons, *(trust.reasons if trust else ())],
         lifts=rated.lifts,
         rounds=round_facts(debate),
         tasks=answer.tasks,
         acceptance=answer.acceptance,
         open_questions=answer.open_questions,
         told=list(_told(debate)),
-        sources=[source.name for source in debate.settings.sources],
+        sources=[source.name for source in debate.sources],
         approved=approved,
+        approved_by="" if approved is None else debate.transcript[-1].who,
         remark=remark,
         fallback=synthesis is None or "fallback" in synthesis.marks,
         ended=debate.stop_reason or "",
-        caveats=[*told(debate), *caveats(debate, casting)],
+        caveats=list(caveats(debate, casting)),
         figures=_figures(debate, answer, perspectives),
+        chosen=chosen,
+        trust=trust,
     )
 
 
+def _trust(
+    debate: Debate[Any], level: Level, chosen: str, vote: VoteResult | None, because: Sequence[str]
+) -> Trust | None:
+    """What votes, independent answers and claims say of the decision; None where nobody was asked."""
+    found = Trust(level=level, vote=vote, reasons=list(not_voted(debate)))
+    polled = with_poll(debate, found, chosen, options) if (options := options_of(debate)) else found
+    unsound = debate.language("every claim that the record names was dropped or withdrawn")
+    examined = with_claims(debate, polled, SEATS, [because] if because else [], stands, unsound)
+    asked = examined and (examined.poll or examined.vote or examined.claims or examined.reasons)
+    return examined if asked else None
+
+
 def _figures(debate: Debate[Any], answer: Synthesis, perspectives: Sequence[FinalPosition]) -> list[str]:
-    """Where those of the recommendation and of what it rests on come from."""
+    """Where those of the record come from: of the recommendation and what it rests on first."""
     arguments = [argument.text for view in perspectives for argument in view.key_arguments]
+    options = [f"{each.option}: {each.why}" for each in answer.options]
+    lists = (arguments, options, answer.changes_if, answer.agreement, answer.tasks, answer.acceptance, answer.tensions)
     debaters = {seat: name for seat, name in names(debate).items() if seat in SEATS}
-    said = "\n".join([answer.recommendation, answer.lead, *arguments])
-    return provenance(debate, said, debaters, {tag: each.text for tag, each in tags(debate.settings.sources).items()})
+    said = "\n".join([answer.recommendation, answer.lead, *chain(*lists), *answer.open_questions])
+    return provenance(debate, said, debaters, {tag: each.text for tag, each in tags(debate.sources).items()})
 
 
 def _nothing(debate: Debate[Any]) -> str:
     return debate.language("Nobody spoke, so nothing is recommended.")
 
 
-def _title(debate: Debate[Any]) -> str:
+def restated(debate: Debate[Any]) -> str:
     """The moderator's restatement of a question that a person had to clarify."""
     turn = analysis(debate)
-    if turn is None or not any(said.kind == "answer" for said in debate.in_round(None)):
+    answers = [said.position for said in debate.in_round(None) if said.kind == "answer"]
+    if turn is None or not answers or turn.position < answers[0]:
         return ""
     return str((turn.data or {}).get("title") or "")
 
@@ -209,7 +254,7 @@ def _told(debate: Debate[Any]) -> Iterator[Told]:
         round = turn.round or round
         ends = turn is debate.transcript[-1] and (turn.data or {}).get("action") == "reject"
         if turn.seat == "human" and turn.content and turn.kind != "conclude" and not ends:
-            yield Told(round=round, turn=turn.position, text=turn.content)
+            yield Told(round=round, turn=turn.position, text=turn.content, who=turn.who)
 
 
 def _dissent(debate: Debate[Any], differing: Sequence[str]) -> Iterator[str]:

@@ -7,18 +7,21 @@ stand; a person may steer between the rounds. What counts as agreement, repetiti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from moot.core.charts import ChartData, LineChart, Series, Threshold
 from moot.core.debate import Question, Seat, Step, Turn
-from moot.core.format import Format
-from moot.core.script import Debate, Script
+from moot.core.format import Format, Starter
+from moot.core.script import Debate, Lazy, Script
+from moot.core.sources import read_whole
+from moot.core.trust import BALLOT, CHECKS, CLAIMS, VOTE
 from moot.formats.panel import version_1
-from moot.formats.panel.answers import Analysis, AnalysisOfChosen, Evaluation, Framing, Rebuttal, Synthesis
-from moot.formats.panel.assessment import facts, verdict
+from moot.formats.panel.answers import Analysis, AnalysisOfChosen, Evaluation, Framing, Synthesis, rebuttal
+from moot.formats.panel.assessment import concluded, facts, is_moderators, verdict
 from moot.formats.panel.barred import told
 from moot.formats.panel.casting import (
     SEATS,
@@ -33,15 +36,27 @@ from moot.formats.panel.casting import (
     spoken,
     strayed,
 )
-from moot.formats.panel.decision import REASONS, Decision, RoundFacts, decision
+from moot.formats.panel.decision import REASONS, Decision, RoundFacts, decision, restated
 from moot.formats.panel.notes import notes
 from moot.formats.panel.pace import pause, timeout, tokens_for, usual_tokens
-from moot.formats.panel.points import points
-from moot.formats.panel.positions import final_agreement, last_round
+from moot.formats.panel.page import page
+from moot.formats.panel.points import claims, points
+from moot.formats.panel.positions import declared, final_agreement, last_round
 from moot.formats.panel.record import level
 from moot.formats.panel.settings import PanelSettings, choices
-from moot.formats.panel.steps import MAX_REVISIONS, known, moderate, passages, sources_are_short
+from moot.formats.panel.steps import (
+    MAX_REVISIONS,
+    compare_meanings,
+    known,
+    moderate,
+    read_again,
+)
+from moot.formats.panel.votes import decision_of, labelled, options_of, vote
+from moot.trust.judging import limit_of
 from moot.trust.novelty import REPEATS, STALE
+from moot.trust.poll import charts as poll_charts
+from moot.trust.poll import first_ballots, further_ballots, voter
+from moot.trust.scribe import is_stale, note_claims, scribe, unanswered
 
 CAPS = {"analysis": 700, "summary": 300, "evaluation": 500}
 """Tokens; the debaters have a budget for each round."""
@@ -49,14 +64,16 @@ RECORD, RECORD_OF_EACH = 1200, 450
 """Tokens of the record, and for each perspective in it."""
 
 
-def script(debate: Debate[PanelSettings]) -> Script[Decision]:
+def script(debate: Debate[PanelSettings]) -> Script[Lazy[Decision]]:
     casting = yield from _analysis(debate)
     debaters = list(casting.perspectives)
     speaking = ["moderator", *debaters, *debaters, "moderator"]
     with debate.until_closing():
         for round in debate.rounds(speaking, closing=["moderator"], usual=usual_tokens(debate, len(debaters))):
             yield from _round(debate, casting, round)
-            if reason := verdict(debate, round).reason:
+            if debate.settings.noted == "rounds":
+                yield from _note(debate, casting, round)
+            if reason := (yield from _ended(debate, casting, round)):
                 debate.end_rounds(reason)
             elif debate.settings.checkpoints and round < debate.settings.max_rounds:
                 yield from _checkpoint(debate, round)
@@ -90,7 +107,6 @@ def _analyse(debate: Debate[PanelSettings], may_ask: bool) -> Script[Turn]:
         may_ask=may_ask,
         cards=(),
         constraints=(),
-        sources_are_short=sources_are_short(s),
     )
 
 
@@ -103,18 +119,42 @@ def _round(debate: Debate[PanelSettings], casting: Casting, round: int) -> Scrip
         "summary",
         round,
         CAPS["summary"],
+        beside=_ballots(debate, casting) if round == 1 else (),
         clarification=clarification(debate, round - 1),
         strayed=[by_seat[seat] for seat in strayed(debate, evaluation_of(debate, round - 1))],
         facts=_findings(debate, round - 1),
     )
-    excerpts = yield from passages(debate, casting, round)
     silent = muted(debate)
     active = [seat for seat in casting.perspectives if seat not in silent]
-    yield from debate.ask_all([_speech(debate, casting, seat, "opening", round, active, excerpts) for seat in active])
+    yield from debate.ask_all([_speech(debate, casting, seat, "opening", round, active) for seat in active])
     for seat in active:
-        yield from debate.ask_all([_speech(debate, casting, seat, "rebuttal", round, active, excerpts)])
+        yield from debate.ask_all([_speech(debate, casting, seat, "rebuttal", round, active)])
+    yield from compare_meanings(debate, round)
     found = _findings(debate, round)
-    yield from moderate(debate, casting, "evaluation", round, CAPS["evaluation"], Evaluation, facts=found)
+    yield from moderate(
+        debate, casting, "evaluation", round, CAPS["evaluation"], Evaluation, facts=found, positions=declared(debate)
+    )
+
+
+def _ballots(debate: Debate[PanelSettings], casting: Casting) -> Sequence[Step]:
+    """Independent answers, cast before anybody has argued; where nothing can be chosen from there is nothing to ask."""
+    options = options_of(debate)
+    return first_ballots(debate, tuple(casting.perspectives), options) if options else ()
+
+
+def _ended(debate: Debate[PanelSettings], casting: Casting, round: int) -> Script[str | None]:
+    """Why the rounds end after this one; that the moderator concludes is examined by a second reading, unless they end
+    anyway."""
+    s, found = debate.settings, verdict(debate, round)
+    examined = s.most_judgings > 1 and round < s.max_rounds and (is_moderators(found) or debate.rehearsed)
+    if examined and not limit_of(debate, "moderator", 1, 1):
+        yield from read_again(debate, casting, round, CAPS["evaluation"], _findings(debate, round))
+    return concluded(debate, round).reason or ("no_new_claims" if is_stale(debate, round) else None)
+
+
+def _note(debate: Debate[PanelSettings], casting: Casting, round: int | None = None) -> Script[None]:
+    debaters = {seat: name for seat, name in names(debate, casting).items() if seat in casting.perspectives}
+    return note_claims(debate, debaters, round, **known(debate, casting))
 
 
 def _speech(
@@ -124,25 +164,26 @@ def _speech(
     kind: str,
     round: int,
     active: Sequence[str],
-    excerpts: Mapping[str, Any],
 ) -> Step:
     return Step(
         seat,
         kind,
         round,
-        answer=Rebuttal if kind == "rebuttal" else None,
+        answer=rebuttal(debate) if kind == "rebuttal" else None,
         aliases=names(debate, casting),
         variables={
             **known(debate, casting),
             "perspective": casting.perspectives[seat],
-            "passages": excerpts.get(seat, ()),
-            "false_quotes": told(debate),
             "last": round == debate.settings.max_rounds,
+            "looks_up": not read_whole(debate),
+            "positions": declared(debate, but=seat) if kind == "rebuttal" else [],
+            "unanswered": [claim.text for claim in unanswered(claims(debate), seat)],
         },
         max_tokens=tokens_for(debate, seat, kind, round),
         visible=heard(debate),
         timeout=timeout(debate, kind, round, active),
         pause=pause(debate, len(active)),
+        looks_for=tuple(casting.perspectives[seat].priorities),
     )
 
 
@@ -151,32 +192,35 @@ def _checkpoint(debate: Debate[PanelSettings], round: int) -> Script[None]:
     turn = evaluation_of(debate, round)
     summary = turn.content if turn else ""
     asked = clarification(debate, round)
-    text = "\n".join(filter(None, [asked, summary, *_findings(debate, round)]))
+    lines = [asked, summary, concluded(debate, round).remark, *_findings(debate, round), *told(debate)]
+    text = "\n".join(filter(None, lines))
     question = Question(text, ("continue", "guide", "end"), debate.settings.checkpoint_timeout_seconds)
     said = yield from debate.ask_person("guidance", question, round)
     if said.action == "end":
         debate.end_rounds("concluded")
 
 
-def _closing(debate: Debate[PanelSettings], casting: Casting) -> Script[Decision]:
+def _closing(debate: Debate[PanelSettings], casting: Casting) -> Script[Lazy[Decision]]:
     """The synthesis, and its approval; guidance, or a reason to reject it, leads to a revision, which sees all of the
     record before it."""
     if not any(map(spoken, debate.transcript)):
         return decision(debate, casting, None)
+    yield from _note(debate, casting)
+    yield from vote(debate, casting)
+    yield from further_ballots(debate, tuple(casting.perspectives), options_of(debate))
     earlier, rejected = None, False
     for left in range(MAX_REVISIONS, -1, -1):
         synthesis = yield from _synthesis(debate, casting, earlier, rejected)
-        drafted = decision(debate, casting, synthesis)
         if not debate.settings.checkpoints:
-            return drafted
-        said = yield from debate.ask_person("approval", _approval(debate, synthesis, drafted, left))
+            return partial(decision, debate, casting, synthesis)
+        said = yield from debate.ask_person("approval", _approval(debate, casting, synthesis, left))
         if said.action == "approve" or not said.text:
             break
         earlier, rejected = synthesis, said.action == "reject"
-    return decision(debate, casting, synthesis, said.action == "approve", said.text)
+    return partial(decision, debate, casting, synthesis, said.action == "approve", said.text)
 
 
-def _approval(debate: Debate[PanelSettings], synthesis: Turn, drafted: Decision, left: int) -> Question:
+def _approval(debate: Debate[PanelSettings], casting: Casting, synthesis: Turn, left: int) -> Question:
     """Whether it is approved, and what else a person's answer leads to, with so many revisions left."""
     say = debate.language
     actions: tuple[Literal["approve", "guide", "reject"], ...] = ("approve", "guide", "reject")
@@ -186,9 +230,14 @@ def _approval(debate: Debate[PanelSettings], synthesis: Turn, drafted: Decision,
     )
     if not left:
         actions, otherwise = ("approve", "reject"), say("No revision is left: rejected, it is over.")
-    sure = f"{say('Confidence')}: {level(drafted)} ({'; '.join(drafted.reasons)})."
+    sure = "" if debate.rehearsed else _sure(debate, casting, synthesis)
     text = "\n".join([synthesis.content, sure, otherwise])
     return Question(text, actions, debate.settings.checkpoint_timeout_seconds)
+
+
+def _sure(debate: Debate[PanelSettings], casting: Casting, synthesis: Turn) -> str:
+    drafted = decision(debate, casting, synthesis)
+    return f"{debate.language('Confidence')}: {level(drafted)} ({'; '.join(drafted.reasons)})."
 
 
 def _synthesis(debate: Debate[PanelSettings], casting: Casting, earlier: Turn | None, rejected: bool) -> Script[Turn]:
@@ -201,16 +250,26 @@ def _synthesis(debate: Debate[PanelSettings], casting: Casting, earlier: Turn | 
         RECORD + RECORD_OF_EACH * len(casting.perspectives),
         Synthesis,
         facts=_findings(debate, last_round(debate)),
-        false_quotes=told(debate),
+        positions=declared(debate),
         agreeing=[by_seat[seat] for seat in agreed.agreeing],
         differing=[by_seat[seat] for seat in agreed.differing],
         earlier=Synthesis.model_validate(earlier.data).model_dump_json(indent=1) if earlier else "",
         rejected=rejected,
+        options=labelled(debate),
+        decided=decision_of(debate),
+        claims=_claimed(debate),
     )
 
 
+def _claimed(debate: Debate[PanelSettings]) -> list[tuple[str, str, str, str]]:
+    """What the moderator is told of each claim: its id, how it ended, whose it is, and its text."""
+    ledger, by_seat = claims(debate), names(debate)
+    found = ledger.claims if ledger and not ledger.by_code else []
+    return [(claim.id, claim.status or "", by_seat[claim.seat], claim.text) for claim in found]
+
+
 def _findings(debate: Debate[PanelSettings], round: int) -> list[str]:
-    """What code has found in a round, as the moderator and the person are told it; false quotes for good."""
+    """What code has found in a round, as the moderator and the person are told it."""
     say, by_seat, found = debate.language, names(debate), facts(debate, round)
     shares = {seat: f"{share:.0%}" for seat, share in found.repetition.items()}
     lines = [
@@ -220,16 +279,26 @@ def _findings(debate: Debate[PanelSettings], round: int) -> list[str]:
     if found.novelty:
         new = ", ".join(f"{by_seat[seat]} {share:.0%}" for seat, share in found.novelty.items())
         lines.append(say("Share of what was said in new words: {shares}", shares=new))
+    lines += [
+        say(
+            "{name} says again in other words what it said before ({share} of its sentences)",
+            name=by_seat[seat],
+            share=f"{found.meaning[seat]:.0%}",
+        )
+        for seat in found.repeating_in_meaning
+    ]
     lines += [say("{name} was late and missed the round", name=by_seat[seat]) for seat in found.late]
-    return [*lines, *told(debate)]
+    return lines
 
 
 def charts(debate: Debate[PanelSettings], outcome: Decision) -> Iterator[ChartData]:
     new, repeated = (_shares(debate, outcome.rounds, name) for name in ("novelty", "repetition"))
-    stale = Threshold(STALE, f"stale below {STALE:.0%}")
-    repeats = Threshold(REPEATS, f"repetitive above {REPEATS:.0%}")
-    yield LineChart("New wording, by round", new, high=1, percent=True, threshold=stale)
-    yield LineChart("What was repeated, by round", repeated, high=1, percent=True, threshold=repeats)
+    say = debate.language
+    stale = Threshold(STALE, say("stale below {share}", share=f"{STALE:.0%}"))
+    repeats = Threshold(REPEATS, say("repetitive above {share}", share=f"{REPEATS:.0%}"))
+    yield LineChart(say("New wording, by round"), new, high=1, percent=True, threshold=stale)
+    yield LineChart(say("What was repeated, by round"), repeated, high=1, percent=True, threshold=repeats)
+    yield from poll_charts(outcome)
 
 
 def _shares(debate: Debate[PanelSettings], rounds: Sequence[RoundFacts], name: str) -> list[Series]:
@@ -237,21 +306,27 @@ def _shares(debate: Debate[PanelSettings], rounds: Sequence[RoundFacts], name: s
     seats = dict.fromkeys(seat for shares in by_round.values() for seat in shares)
     by_seat = names(debate)
     return [
-        Series(by_seat.get(seat, seat), {round: shares[seat] for round, shares in by_round.items() if seat in shares})
+        Series(
+            by_seat.get(seat, seat), {round: shares[seat] for round, shares in by_round.items() if seat in shares}, seat
+        )
         for seat in seats
     ]
 
 
 def _seats(moderator: int, debater: int) -> tuple[Seat, ...]:
+    debaters = [Seat(seat, f"Debater {seat[-1]}", "debater", max_tokens=debater) for seat in SEATS]
+    chair = Seat("moderator", "Moderator", "moderator", max_tokens=moderator, temperature=0.3)
     return (
-        Seat("moderator", "Moderator", "moderator", max_tokens=moderator, temperature=0.3),
-        *(Seat(seat, f"Debater {seat[-1]}", "debater", max_tokens=debater) for seat in SEATS),
+        chair,
+        *debaters,
         Seat("human", "You", "human", max_tokens=0, player="human"),
         Seat("library", "Library", "library", max_tokens=0, player="library"),
+        scribe(like=chair),
+        voter(like=debaters[0], optional=True),
     )
 
 
-_PANEL = Format(
+_PANEL: Format[Any, Decision] = Format(
     name="panel",
     version=2,
     summary="Two to four perspectives argue under a moderator, who writes a decision record.",
@@ -261,11 +336,29 @@ _PANEL = Format(
     script=script,
     folder=Path(__file__).parent,
     titles=names,
+    restated=restated,
     notes=notes,
     points=points,
+    claims=claims,
     charts=charts,
+    closing=lambda debate: ("Synthesis", "Your approval") if debate.settings.checkpoints else ("Synthesis",),
+    page=page,
     example="Should we replace our REST API with GraphQL?",
-    first=("perspectives", "checkpoints", "sources"),
+    picture="table",
+    starters=(
+        Starter(
+            "Should we use Redis or PostgreSQL for caching?",
+            "choose between technologies, with your numbers as a source",
+            {"perspectives": 3, "depth": "normal"},
+        ),
+        Starter(
+            "Which of these three offers should we take?",
+            "add the offers as files; every quote is checked",
+            {"perspectives": 2, "depth": "careful"},
+        ),
+    ),
+    folded=CHECKS | {BALLOT, CLAIMS, VOTE},
+    first=("perspectives", "checkpoints", "depth"),
     hidden=frozenset({"custom_perspectives"}),
     choices=choices,
     reasons=REASONS,
@@ -276,10 +369,13 @@ PANEL_1 = replace(
     _PANEL,
     version=1,
     settings=version_1.Settings,
-    seats=_seats(moderator=1500, debater=800),
+    folded=frozenset(),
+    first=("perspectives", "checkpoints", "sources"),
+    seats=_seats(moderator=1500, debater=800)[:-2],
     script=version_1.script,
     folder=version_1.FOLDER,
     notes=version_1.notes,
     points=version_1.points,
+    own_sources=True,
 )
 PANEL = replace(_PANEL, earlier=(PANEL_1,))

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from moot.core.debate import Turn
+from moot.core.quoting import remarks
 from moot.core.script import Debate
 from moot.formats.panel.answers import Rebuttal
-from moot.formats.panel.assessment import Verdict, facts, quotes_of, verdict
+from moot.formats.panel.assessment import Verdict, confirmed, facts, verdict
 from moot.formats.panel.casting import cast, muting, names, strayed
 from moot.formats.panel.pace import announcement
+from moot.trust.poll import notes as ballot_notes
 
 Judging = Callable[[Debate[Any], int, Turn], Verdict]
 
@@ -26,6 +28,10 @@ def notes(debate: Debate[Any], turn: Turn, judging: Judging = verdict) -> tuple[
             return (*_about_position(debate, turn), *_about_speech(debate, turn))
         case "evaluation":
             return tuple(_about_round(debate, turn, judging))
+        case "rejudging":
+            return tuple(filter(None, [_about_second(debate, turn)]))
+        case "ballot" | "vote":
+            return ballot_notes(turn, debate.language)
         case _:
             return ()
 
@@ -55,23 +61,15 @@ def _about_speech(debate: Debate[Any], turn: Turn) -> Iterator[str]:
     say = debate.language
     if "late" in turn.marks:
         yield say("late: it misses this round")
-    found = quotes_of(debate, turn)
-    if found:
-        verified = sum(quote.verdict == "verified" for quote in found)
-        yield say("{verified} of {all} quotes stand in their source word for word", verified=verified, all=len(found))
-    for quote in found:
-        what = {"quote": quote.quote, "tag": quote.tag, "passage": quote.passage}
-        match quote.verdict:
-            case "near":
-                yield say("not quite: “{quote}” [{tag}]; the source says “{passage}”", **what)
-            case "unclear":
-                yield say("whether “{quote}” [{tag}] leaves out a “not” cannot be told: “{passage}”", **what)
-            case "no_source":
-                yield say("no such source: “{quote}” [{tag}]", **what)
-            case "missing" if not quote.tag:
-                yield say("in no source, and said by nobody before: “{quote}”", **what)
-            case "missing":
-                yield say("not found: “{quote}” [{tag}]", **what)
+    if debate.own_sources:
+        yield from remarks(debate, turn)
+
+
+def _about_second(debate: Debate[Any], turn: Turn) -> str:
+    round = turn.round or 1
+    found = verdict(debate, round)
+    remark = confirmed(debate, round, found, turn).remark
+    return remark if remark != found.remark else debate.language("the second reading of this round concludes too")
 
 
 def _about_round(debate: Debate[Any], evaluation: Turn, judging: Judging) -> Iterator[str]:
@@ -84,6 +82,13 @@ def _about_round(debate: Debate[Any], evaluation: Turn, judging: Judging) -> Ite
     for seat in found.repeating:
         share = f"{found.repetition[seat]:.0%}"
         yield say("{name} repeats {share} of its last round", name=known[seat], share=share)
+    for seat in found.repeating_in_meaning:
+        share = f"{found.meaning[seat]:.0%}"
+        yield say(
+            "{name} says again in other words what it said before ({share} of its sentences)",
+            name=known[seat],
+            share=share,
+        )
     if remark := judging(debate, round, evaluation).remark:
         yield remark
     muted, refused = muting(debate, evaluation)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import median
 from typing import Any
 
-from moot.core.duration import pace_of, span_seconds
+from moot.core.duration import LATELY, SLACK, pace_of_all, span_seconds
 from moot.core.script import Debate
 from moot.formats.panel.casting import ARGUED, SEATS, muted, names
 
@@ -18,12 +17,8 @@ USUAL_SECONDS = 120.0
 """Of a round's debaters, at least, when nobody has set it."""
 PAUSE = 20.0
 """Seconds of silence after which a seat that was speaking when its time was over misses the step."""
-SLACK = 1.5
-"""So much longer than the pace says is a limit that nobody has set."""
 OPENINGS = 0.4
 """The share of a debater's tokens that its opening may take; a rebuttal also declares a position."""
-LATELY = 12
-"""So many of the last turns tell the pace."""
 
 
 def tokens_for(debate: Debate[Any], seat: str, kind: str, round: int, openings: float = OPENINGS) -> int | None:
@@ -42,9 +37,8 @@ def usual_tokens(debate: Debate[Any], debaters: int) -> int | None:
 
 def pace(debate: Debate[Any]) -> float | None:
     """Tokens a second, of the debaters' turns lately or else of the moderator's; None when none tells."""
-    told = [(turn.seat, speed) for turn in debate.transcript[-LATELY:] if (speed := pace_of(turn))]
-    paces = [speed for seat, speed in told if seat in SEATS] or [speed for _, speed in told]
-    return median(paces) if paces else None
+    lately = debate.transcript[-LATELY:]
+    return pace_of_all(turn for turn in lately if turn.seat in SEATS) or pace_of_all(lately)
 
 
 def round_seconds(debate: Debate[Any], active: int) -> float:
@@ -96,6 +90,14 @@ def announcement(debate: Debate[Any]) -> str:
     fitting = int((s.max_runtime_seconds - debate.runtime()) / needed)
     if fitting >= s.max_rounds:
         return ""
+    if s.extend_runtime:
+        return say(
+            "at {pace} tokens a second {all} rounds may take longer than max_runtime_seconds ({limit}): it is raised; "
+            "set it yourself to have it kept",
+            pace=f"{speed:.0f}",
+            all=s.max_rounds,
+            limit=f"{s.max_runtime_seconds:.0f}",
+        )
     return say(
         "at {pace} tokens a second about {rounds} of {all} rounds fit into max_runtime_seconds ({limit}); "
         "set that higher, or max_rounds lower",

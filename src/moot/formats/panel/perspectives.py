@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from moot.core.format import NEW
 from moot.core.prompts import PERSON
 from moot.errors import InvalidInput
-from moot.trust.quotes import CONTROL, NAME, words
+from moot.sources.quotes import words
+from moot.sources.source import CONTROL, NAME
 
 MIN_PERSPECTIVES, MAX_PERSPECTIVES = 2, 4
 USUAL = 3

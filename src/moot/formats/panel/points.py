@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from moot.core.claims import Ledger
 from moot.core.debate import Turn
 from moot.core.points import Point, speech_key
 from moot.core.script import Debate
 from moot.formats.panel.answers import Rebuttal
-from moot.formats.panel.casting import Casting, cast, seats_of, spoken
+from moot.formats.panel.casting import SEATS, Casting, cast, seats_of, spoken
 from moot.formats.panel.decision import Decision, decision
 from moot.formats.panel.positions import positions
+from moot.trust.claims import points as claim_points
+from moot.trust.scribe import ledger_of
 
 Deciding = Callable[[Debate[Any], Casting, Turn], Decision]
 
 
+def claims(debate: Debate[Any]) -> Ledger | None:
+    return ledger_of(debate, SEATS)
+
+
 def points(debate: Debate[Any], deciding: Deciding = decision) -> Iterator[Point]:
+    """The claims, where they were noted; else options or perspectives, and what speaks for them."""
+    if (ledger := claims(debate)) and not ledger.by_code:
+        yield from claim_points(ledger)
+        return
     casting = cast(debate)
     if casting is None:
         return

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.formats.panel.answers import Evaluation, Rebuttal
-from moot.formats.panel.casting import cast, evaluation_of, muted, seats_of, spoken
+from moot.formats.panel.casting import cast, evaluation_of, muted, names, seats_of, spoken
 
 
 class Position(NamedTuple):
@@ -51,6 +51,12 @@ def positions(debate: Debate[Any], round: int | None = None) -> dict[str, Positi
             agrees = frozenset(seats_of(debate, said.agrees_with)) - {turn.seat}
             found[turn.seat] = Position(said.recommendation, agrees, said.would_change, turn.round or 0, turn.position)
     return found
+
+
+def declared(debate: Debate[Any], but: str = "") -> list[tuple[str, str, str]]:
+    """What models are told of where each debater stands, but for one: its name, recommendation and condition."""
+    by_seat, held = names(debate), positions(debate)
+    return [(by_seat[seat], each.recommendation, each.would_change) for seat, each in held.items() if seat != but]
 
 
 def agreement(debate: Debate[Any], round: int, evaluated: Turn | None = None) -> Agreement:

@@ -46,8 +46,6 @@ def document(outcome: Decision, record: Record, turns: Sequence[Turn]) -> Iterat
     yield from _section(say("Options considered"), list(_options(outcome)), safe=True)
     yield from _next_steps(outcome)
     yield from _section(say("What the panel was told"), list(_told(outcome, turns)), safe=True)
-    given = [f"[S{number}]: {in_line(name)}" for number, name in enumerate(outcome.sources, 1)]
-    yield from _section(say("What the panel was given"), [text.replace("[S", "\\[S", 1) for text in given], safe=True)
     yield from _section(say("Points of agreement"), outcome.agreement)
     yield from _section(say("Tensions"), outcome.tensions)
     yield from _section(say("Dissent"), [part for part in outcome.dissent.split("\n\n") if part.strip()])
@@ -67,6 +65,7 @@ def _front_matter(outcome: Decision, record: Record) -> str:
             "title": " ".join((outcome.title or record.topic).split()),
             "date": iso(record.finished_at or record.created_at)[:10],
             "status": {True: "accepted", False: "rejected", None: "proposed"}[outcome.approved],
+            **({"decided_by": outcome.approved_by} if outcome.approved_by else {}),
             "confidence": outcome.confidence,
             "rounds": len(outcome.rounds),
             "perspectives": [view.name for view in outcome.perspectives],
@@ -87,6 +86,10 @@ def _lead(outcome: Decision) -> Iterator[str]:
 def _confidence(outcome: Decision) -> Iterator[str]:
     say = outcome.say
     yield f"**{say('Confidence')}:** {level(outcome)}: {'; '.join(map(in_line, outcome.reasons))}.\n"
+    if outcome.trust and outcome.trust.vote:
+        yield f"**{say('Vote')}:** {in_line(outcome.trust.vote.summary)}.\n"
+    if outcome.trust and (poll := outcome.trust.poll):
+        yield f"**{say('Asked alone')}:** {in_line(f'{poll.summary}. {poll.price}')}\n"
     if outcome.lifts:
         yield f"**{say('It would rise with')}:** {'; '.join(map(in_line, outcome.lifts))}.\n"
     if outcome.caveats:
@@ -103,10 +106,21 @@ def _options(outcome: Decision) -> Iterator[str]:
 
 def _next_steps(outcome: Decision) -> Iterator[str]:
     say = outcome.say
-    yield from _section(say("Next steps"), outcome.tasks, mark="- [ ]")
+    yield from _section(say("Next steps"), list(_tasks(outcome)), safe=True)
     if outcome.acceptance:
         yield f"{say('Done when')}:\n"
         yield "\n".join(f"- [ ] {in_line(check)}" for check in outcome.acceptance) + "\n"
+
+
+def _tasks(outcome: Decision) -> Iterator[str]:
+    """Each with its tick, and whose that is."""
+    say = outcome.say
+    for at, task in enumerate(outcome.tasks):
+        if tick := outcome.done.get(at):
+            by = say("done, {who}, {date}", who=in_line(tick.who), date=iso(tick.at)[:10])
+            yield f"[x] {in_line(task)} ({by if tick.who else say('done')})"
+        else:
+            yield f"[ ] {in_line(task)}"
 
 
 def _told(outcome: Decision, turns: Sequence[Turn]) -> Iterator[str]:
@@ -114,14 +128,15 @@ def _told(outcome: Decision, turns: Sequence[Turn]) -> Iterator[str]:
     times = {turn.position: iso(turn.finished_at)[:16].replace("T", " ") for turn in turns}
     for each in outcome.told:
         when = say("after round {round}", round=each.round) if each.round else say("before the first round")
-        yield f"{in_line(each.text)} ({say('the person who asked')}, {when}, {times.get(each.turn, '–')})"
+        who = in_line(each.who) or say("the person who asked")
+        yield f"{in_line(each.text)} ({who}, {when}, {times.get(each.turn, '–')})"
 
 
-def _section(heading: str, items: Sequence[str], *, mark: str = "-", safe: bool = False) -> Iterator[str]:
+def _section(heading: str, items: Sequence[str], *, safe: bool = False) -> Iterator[str]:
     """A heading and its list; nothing at all where there is nothing to list."""
     if items:
         yield f"## {heading}\n"
-        yield "\n".join(f"{mark} {item if safe else in_line(item)}" for item in items) + "\n"
+        yield "\n".join(f"- {item if safe else in_line(item)}" for item in items) + "\n"
 
 
 def _perspective(outcome: Decision, view: FinalPosition) -> Iterator[str]:
@@ -168,7 +183,8 @@ def _issue(outcome: Decision, record: Record) -> Iterator[str]:
     if outcome.dissent:
         yield f"{say('Dissent')}: {in_line(outcome.dissent)}\n"
     yield f"## {say('Tasks')}\n"
-    yield "\n".join(f"- [ ] {in_line(task)}" for task in outcome.tasks or [say("Carry out the decision.")]) + "\n"
+    tasks = list(_tasks(outcome)) or [f"[ ] {say('Carry out the decision.')}"]
+    yield "\n".join(f"- {task}" for task in tasks) + "\n"
     yield f"## {say('Acceptance criteria')}\n"
     checks = outcome.acceptance or [say("What the decision asks for is in place.")]
     yield "\n".join(f"- [ ] {in_line(check)}" for check in checks) + "\n"

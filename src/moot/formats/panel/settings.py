@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
-from moot.core.debate import Settings
+from moot.core.debate import Seat, Settings
 from moot.core.format import Choice, Choices
 from moot.errors import InvalidInput, faults
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.perspectives import Perspective
-from moot.trust.quotes import Source
+from moot.trust.poll import VOTER, PolledSettings
+from moot.trust.scribe import NotedSettings
+from moot.trust.voting import Rule
+
+Decider: TypeAlias = Literal["moderator", Rule]
 
 
 def _number_or_names(value: Any) -> Any:
@@ -29,7 +33,9 @@ def _unlimited(value: Any) -> Any:
     return 0 if isinstance(value, str) and value.strip().lower() == "unlimited" else value
 
 
-class PanelSettings(Settings):
+class FirstSettings(Settings):
+    """What can be chosen from version 1 on."""
+
     max_runtime_seconds: float = Field(1800, gt=0, allow_inf_nan=False)
     max_total_output_tokens: int = Field(40_000, ge=1, le=1_000_000_000)
     perspectives: Annotated[
@@ -49,7 +55,6 @@ class PanelSettings(Settings):
     token_budget_per_round: Annotated[int, Field(ge=0), BeforeValidator(_unlimited)] = Field(
         2000, description="output tokens of one debater in one round; 0 or unlimited turns it off"
     )
-    sources: list[Source] = Field(default_factory=list, max_length=200, description="documents to argue from")
     model_debater: str | None = Field(None, description="the model of all debaters")
     model_moderator: str | None = Field(None, description="the moderator's model")
 
@@ -73,6 +78,22 @@ class PanelSettings(Settings):
         known = self.known()
         wanted = self.perspectives if isinstance(self.perspectives, list) else []
         return [each if isinstance(each, Perspective) else _find(known, each) for each in wanted]
+
+
+class PanelSettings(FirstSettings, PolledSettings, NotedSettings):
+    decision: Decider = Field(
+        "moderator",
+        title="Decided by",
+        description="the moderator, who does not know how the perspectives vote, or a rule that counts their votes",
+    )
+
+    @property
+    def votes(self) -> bool:
+        """Whether the perspectives vote at the end."""
+        return self.decision != "moderator" or self.depth != "quick"
+
+    def seated(self, seat: Seat) -> bool:
+        return super().seated(seat) or (seat.group == VOTER and self.votes)
 
 
 def _find(known: tuple[Perspective, ...], name: str) -> Perspective:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from moot.core.debate import Answer, Turn
+from moot.core.debate import Answer, Step, Turn
 from moot.core.script import Debate, Script
-from moot.formats.panel.answers import Framing
-from moot.formats.panel.casting import Casting, analysis, heard, names
-from moot.formats.panel.settings import PanelSettings
-from moot.trust.quotes import tags
+from moot.core.trust import REJUDGING
+from moot.formats.panel.answers import Evaluation, Framing
+from moot.formats.panel.assessment import speeches
+from moot.formats.panel.casting import Casting, analysis, evaluation_of, heard, names
+from moot.formats.panel.positions import declared
+from moot.sources.source import tags
+from moot.trust.judging import mirrored_order
+from moot.trust.novelty import telling
 
 WHOLE_SOURCES = 6000
-"""Characters; longer sources are cut into passages, and each debater gets those that matter to it in each round."""
+"""Characters, in version 1; longer sources are cut into passages, of which each debater gets some in each round."""
 PASSAGES = 4
 MAX_REVISIONS = 3
+BACK = 5
+"""So many rounds before are compared in meaning."""
 
 
 def moderate(
@@ -25,9 +31,11 @@ def moderate(
     round: int | None,
     max_tokens: int,
     answer: type[Answer] | None = None,
+    beside: Sequence[Step] = (),
     **variables: Any,
 ) -> Script[Turn]:
-    return debate.ask(
+    """Ask the moderator, side by side with other steps."""
+    step = Step(
         "moderator",
         kind,
         round,
@@ -35,14 +43,38 @@ def moderate(
         aliases=names(debate, casting),
         max_tokens=max_tokens,
         visible=heard(debate),
-        **known(debate, casting),
-        **variables,
+        variables={**known(debate, casting), **variables},
+        evidence="cited" if round is None else "none",
     )
+    *_, turn = yield from debate.ask_all([*beside, step])
+    return turn
+
+
+def read_again(debate: Debate[Any], casting: Casting, round: int, max_tokens: int, facts: list[str]) -> Script[Turn]:
+    """The round judged once more by the moderator, who does not read the first judgment, and reads perspectives and
+    debaters in reverse."""
+    before, shared = evaluation_of(debate, round), known(debate, casting)
+    seen = heard(debate)
+    step = Step(
+        "moderator",
+        REJUDGING,
+        round,
+        prompt="evaluation",
+        answer=Evaluation,
+        aliases=names(debate, casting),
+        variables={**shared, "cards": shared["cards"][::-1], "facts": facts, "positions": declared(debate)[::-1]},
+        max_tokens=max_tokens,
+        visible=range(seen.start, before.position if before else seen.stop),
+        evidence="none",
+        order=mirrored_order(debate.transcript, tuple(casting.perspectives)),
+    )
+    (turn,) = yield from debate.ask_all([step])
+    return turn
 
 
 def passages(debate: Debate[Any], casting: Casting, round: int) -> Script[Mapping[str, Any]]:
     """What the library finds for each debater in sources that are too long to be read by everyone as a whole."""
-    if sources_are_short(debate.settings):
+    if sources_are_short(debate):
         return {}
     summary = next(turn.content for turn in debate.in_round(round) if turn.kind == "summary")
     queries = {
@@ -55,6 +87,18 @@ def passages(debate: Debate[Any], casting: Casting, round: int) -> Script[Mappin
     return found if isinstance(found, dict) else {}
 
 
+def compare_meanings(debate: Debate[Any], round: int) -> Script[None]:
+    """Let the library tell who says again in other words what they said in the rounds before; it reads English."""
+    if round == 1 or debate.language.code != "en":
+        return
+    said = {seat: found for seat, text in speeches(debate, round).items() if (found := telling(text))}
+    earlier = [speeches(debate, number) for number in range(max(1, round - BACK), round)]
+    before = {seat: [each for texts in earlier for each in telling(texts.get(seat, ""))] for seat in said}
+    compared = {seat: found for seat, found in said.items() if before[seat]}
+    if compared:
+        yield from debate.ask("library", "repeats", round, said=compared, before=before)
+
+
 def known(debate: Debate[Any], casting: Casting) -> dict[str, Any]:
     """What everybody on the panel knows from its beginning: who is on it, and what binds the decision."""
     return debate.once("known", lambda: _all_known(debate, casting))
@@ -63,9 +107,11 @@ def known(debate: Debate[Any], casting: Casting) -> dict[str, Any]:
 def _all_known(debate: Debate[Any], casting: Casting) -> dict[str, object]:
     turn = analysis(debate)
     constraints = tuple(Framing.model_validate(turn.data).constraints) if turn else ()
-    cards = tuple(casting.perspectives.values())
-    return {"cards": cards, "constraints": constraints, "sources_are_short": sources_are_short(debate.settings)}
+    everybody: dict[str, object] = {"cards": tuple(casting.perspectives.values()), "constraints": constraints}
+    if debate.settings.rules == 1:
+        everybody["sources_are_short"] = sources_are_short(debate)
+    return everybody
 
 
-def sources_are_short(settings: PanelSettings) -> bool:
-    return sum(len(source.text) for source in settings.sources) <= WHOLE_SOURCES
+def sources_are_short(debate: Debate[Any]) -> bool:
+    return sum(len(source.text) for source in debate.settings.sources) <= WHOLE_SOURCES

@@ -29,10 +29,10 @@ from moot.formats.panel.perspectives import Perspective
 from moot.formats.panel.points import points as points_of
 from moot.formats.panel.positions import last_round
 from moot.formats.panel.record import first_sentence
-from moot.formats.panel.settings import PanelSettings
+from moot.formats.panel.settings import FirstSettings
 from moot.formats.panel.steps import MAX_REVISIONS, known, moderate, passages, sources_are_short
+from moot.sources.quotes import contains
 from moot.text.plain import shortened
-from moot.trust.quotes import contains
 
 FOLDER = Path(__file__).parent / "version_1"
 BUILT_IN = 6
@@ -53,7 +53,7 @@ BECAUSE = {
 """Why the confidence is what it is."""
 
 
-class Settings(PanelSettings):
+class Settings(FirstSettings):
     rules: ClassVar[int] = 1
     round_timeout_seconds: float = Field(120, gt=0, allow_inf_nan=False, description="who is later misses the round")
 
@@ -172,7 +172,7 @@ def _analysis(debate: Debate[Any]) -> Script[Casting]:
         catalog=s.known(),
         cards=(),
         constraints=(),
-        sources_are_short=sources_are_short(s),
+        sources_are_short=sources_are_short(debate),
     )
     analysis = Analysis.model_validate(turn.data)
     if s.checkpoints and analysis.too_vague and analysis.question:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,8 +16,11 @@ from moot.app import App
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import NotFound
+from moot.export.sources import with_sources
 from moot.export.transcript import transcript
 from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line, with_errors
+from moot.reading.debate import Reading
+from moot.reading.sources import source_with_text, sources_view
 
 LATEST = 20
 MARKDOWN, JSON = "text/markdown", "application/json"
@@ -33,7 +37,7 @@ class ResourceReader:
 
     async def transcript(self, id: str) -> str:
         """Every word of a debate, with its outcome."""
-        return _quoted(await asyncio.to_thread(transcript, await self.app.read(id)))
+        return _quoted(await asyncio.to_thread(_transcript, await self.app.read(id)))
 
     async def decision(self, id: str) -> str:
         """The record of a debate's outcome; the transcript where its format writes no record of its own."""
@@ -41,6 +45,16 @@ class ResourceReader:
         if record.outcome is None:
             raise NotFound(f"{id} has no outcome, it is {record.status}; read {address(id, 'transcript')}")
         return _quoted(await self.app.export(id, "md"))
+
+    async def sources(self, id: str) -> str:
+        """A debate's sources: which carried its decision, what is quoted of them, which citations lead nowhere."""
+        found = await asyncio.to_thread(sources_view, await self.app.read(id))
+        return found.model_dump_json(indent=2)
+
+    async def source(self, id: str, tag: str) -> str:
+        """One of a debate's sources with its text, by its tag: S1."""
+        found = await asyncio.to_thread(source_with_text, await self.app.read(id), tag)
+        return found.model_dump_json(indent=2)
 
     async def trace(self, id: str) -> str:
         """Everything about a debate as one JSON document."""
@@ -50,9 +64,16 @@ class ResourceReader:
 def add_resources(server: MCPServer[Any], app: App) -> None:
     reader = ResourceReader(app)
     server.resource("moot://debates", mime_type=JSON)(with_errors(reader.latest, ResourceError))
-    for read, mime_type in ((reader.transcript, MARKDOWN), (reader.decision, MARKDOWN), (reader.trace, JSON)):
+    parts: list[tuple[str, Callable[..., Coroutine[Any, Any, str]], str]] = [
+        ("transcript", reader.transcript, MARKDOWN),
+        ("decision", reader.decision, MARKDOWN),
+        ("trace", reader.trace, JSON),
+        ("sources", reader.sources, JSON),
+        ("sources/{tag}", reader.source, JSON),
+    ]
+    for part, read, mime_type in parts:
         known = with_errors(read, ResourceError, ResourceNotFoundError)
-        server.resource(address("{id}", read.__name__), mime_type=mime_type)(known)
+        server.resource(address("{id}", part), mime_type=mime_type)(known)
 
 
 def add_prompts(server: MCPServer[Any], app: App) -> None:
@@ -70,6 +91,10 @@ def _prompt(format: AnyFormat) -> Prompt:
         )
 
     return Prompt.from_function(words, name=format.name, description=format.summary)
+
+
+def _transcript(reading: Reading) -> str:
+    return with_sources(reading, transcript(reading), turns=True)
 
 
 def _quoted(document: str) -> str:

@@ -13,6 +13,7 @@ from mcp_types import InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
 from moot.app import App
+from moot.app.rejudging import rejudge
 from moot.core.debate import Action, Record, Status
 from moot.core.stored import StoredDebate
 from moot.formats import find
@@ -148,6 +149,19 @@ class Tools:
         refuse_addresses(settings or {})
         return await report_on(self.app, (await self.app.fork(debate_id, position, settings, start=True)).id)
 
+    async def rejudge_debate(
+        self,
+        debate_id: DebateId,
+        judge: Annotated[str | None, Field(description="PROVIDER:MODEL; the same judge without it")] = None,
+        judgings: Annotated[int, Field(ge=1, le=12, description="how often at most, 1 or an even number")] = 8,
+    ) -> DebateReport:
+        """Judge a finished debate again in a new one, by another model or more often; the first stays as it is.
+
+        Comes back at once while it runs in the background. Costs model calls.
+        """
+        refuse_addresses({"model": judge})
+        return await report_on(self.app, (await rejudge(self.app, debate_id, judge, judgings, start=True)).id)
+
     async def list_debates(
         self,
         words: Annotated[Words, Field(description="as they stand in the topic")] = "",
@@ -212,6 +226,7 @@ def add_tools(server: MCPServer[Any], app: App) -> None:
         (tools.resume_debate, STEERS, ""),
         (tools.conclude_debate, ENDS, ""),
         (tools.fork_debate, ADDS, ""),
+        (tools.rejudge_debate, ADDS, ""),
         (tools.list_debates, READS, ""),
         (tools.search_decisions, READS, ""),
         (tools.list_formats, READS, ""),

@@ -50,6 +50,7 @@ class DebateReport(Quoting):
     outcome: JsonObject | None
     transcript: str = Field(description="the resource with every word")
     decision: str | None = Field(description="the resource with the record of the outcome, once there is one")
+    sources: str | None = Field(description="the resource that says what became of its sources, if it has any")
     next: str = Field(description="what can be done now")
 
 
@@ -99,6 +100,7 @@ def _report(reading: Reading) -> DebateReport:
         outcome=record.outcome,
         transcript=address(record.id, "transcript"),
         decision=address(record.id, "decision") if record.outcome else None,
+        sources=address(record.id, "sources") if reading.sources.sources else None,
         next=advice(record, question),
     )
 

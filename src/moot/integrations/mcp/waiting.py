@@ -20,10 +20,11 @@ from pydantic import BaseModel, ValidationError
 
 from moot.app import MAX_WORDS, App
 from moot.core.debate import Status
-from moot.core.events import TurnFinished
+from moot.core.events import StepRetrying, TurnFinished
 from moot.errors import InvalidInput, MootError, faults
 from moot.integrations.mcp.views import MAX_TOPIC_IN_LISTS, DebateReport, report_on
 from moot.reading.views import QuestionView
+from moot.reading.words import retry_text
 from moot.text.plain import printable, shortened
 from moot.web.schemas import Reply
 
@@ -34,6 +35,7 @@ ANSWERS_BY_CALLING_AGAIN = "2026-07-28"
 QUESTION = "checkpoint"
 MAX_QUESTIONS = 10
 """Clients call again no more often than this for one result."""
+RETRY_PROGRESS = 0.001
 NEED_TEXT = {"answer", "guide"}
 
 
@@ -76,13 +78,16 @@ async def _follow(app: App, context: CallContext, debate_id: str, seconds: float
     """Tell the client of every turn until the debate ends or asks; the debate runs on when this is cancelled."""
     record, turns, *_ = await app.load(debate_id)
     if record.status is not Status.CREATED:
-        seen, told = max((turn.event_id for turn in turns), default=0), len(turns)
+        seen, told = max((turn.event_id for turn in turns), default=0), float(len(turns))
         with anyio.move_on_after(seconds):
             async with aclosing(app.follow(debate_id, seen)) as events:
                 async for event in events:
                     if isinstance(event, TurnFinished):
                         told += 1
                         await context.report_progress(told, message=_spoken(event))
+                    elif isinstance(event, StepRetrying):
+                        told += RETRY_PROGRESS  # which has to grow with every message
+                        await context.report_progress(told, message=printable(retry_text(event)))
     return await report_on(app, debate_id)
 
 

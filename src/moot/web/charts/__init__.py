@@ -3,44 +3,58 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from moot.core.charts import HIGHEST, ChartData, LineChart
+from moot.core.charts import HIGHEST, ChartData, CountChart, LineChart, MarginChart, StandChart
 from moot.core.debate import NO_USAGE, Record, Turn, Usage
 from moot.web.charts.bars import Amount, Measure, bars
 from moot.web.charts.drawing import Chart
 from moot.web.charts.lines import Axis, lines
+from moot.web.charts.margins import margins
 from moot.web.charts.scores import scores
+from moot.web.charts.stands import stands
 from moot.web.charts.timeline import called, timeline
 
-__all__ = ["Chart", "charts_for"]
+__all__ = ["Chart", "Drawn", "drawn", "taken"]
 
 TOKENS = Measure("output tokens", lambda tokens: f"{tokens:,.0f}")
 COST = Measure("US dollars", lambda dollars: f"${dollars:,.4f}" if dollars < 1 else f"${dollars:,.2f}")
 
 
-def charts_for(
-    record: Record, turns: Sequence[Turn], titles: Mapping[str, str], declared: Iterable[ChartData] = ()
-) -> tuple[Chart, ...]:
-    """Those for which there is data, the format's own first; `titles` says how readers call a seat."""
-    found = (
-        *(_drawn(f"own-{number}", data) for number, data in enumerate(declared, 1)),
-        *_used(record, turns, titles),
-        timeline("timeline", "Who spoke when", turns, titles),
-    )
-    return tuple(chart for chart in found if chart)
+class Drawn(NamedTuple):
+    """How a debate's seats look: seat → title, and → the number of its colour and shape from 0; -1 for a chair's."""
+
+    titles: Mapping[str, str]
+    colours: Mapping[str, int]
 
 
-def _drawn(name: str, data: ChartData) -> Chart | None:
-    """What is no number on the scale is left out."""
+def drawn(name: str, data: ChartData, look: Drawn) -> Chart | None:
+    """A chart that a format declares; what is no number on the scale is left out."""
     if isinstance(data, LineChart):
-        return lines(name, data.title, data.shown(), Axis(data.high, data.text), data.threshold)
-    numbers = [number for _, *both in (*data.scores, data.overall) for number in both if number is not None]
-    fits = all(0 <= number <= HIGHEST for number in numbers)
-    return scores(name, data.title, data.scores, data.overall) if fits else None
+        axis = Axis(data.high, data.text)
+        return lines(name, data.title, data.shown(), axis, data.threshold, look.colours, data.finding)
+    if isinstance(data, MarginChart):
+        first, second = (look.colours.get(seat, at) for at, seat in enumerate(data.seats))
+        return margins(name, data, (first, second))
+    if isinstance(data, StandChart):
+        return stands(name, data, look.colours)
+    if isinstance(data, CountChart):
+        amounts = [Amount(option, number) for option, number in data.counts.items()]
+        measure = Measure(data.unit, lambda number: f"{number:,.0f}")
+        return bars(name, data.title, amounts, measure, None, data.finding)
+    numbers = [number for each in (*data.scores, data.overall) for number in (each.before, each.after)]
+    fits = all(0 <= number <= HIGHEST for number in numbers if number is not None)
+    return scores(name, data) if fits else None
 
 
-def _used(record: Record, turns: Sequence[Turn], titles: Mapping[str, str]) -> Iterator[Chart]:
+def taken(record: Record, turns: Sequence[Turn], look: Drawn) -> tuple[Chart, ...]:
+    """What a debate used, and who spoke when."""
+    when = timeline("timeline", "Who spoke when", turns, look.titles, look.colours)
+    return tuple(filter(None, (*_used(record, turns, look), when)))
+
+
+def _used(record: Record, turns: Sequence[Turn], look: Drawn) -> Iterator[Chart]:
     """Tokens, and cost where every price is known and something was paid or might be."""
     usage: dict[str, Usage] = defaultdict(lambda: NO_USAGE)
     for turn in turns:
@@ -48,12 +62,17 @@ def _used(record: Record, turns: Sequence[Turn], titles: Mapping[str, str]) -> I
             usage[turn.seat] += turn.usage
     if not usage:
         return
-    tokens = [Amount(called(seat, titles), used.output_tokens) for seat, used in usage.items()]
-    yield bars("tokens", "Output tokens", tokens, TOKENS, _limit(record, "max_total_output_tokens"))
-    costs = [Amount(called(seat, titles), used.cost) for seat, used in usage.items() if used.cost is not None]
+    tokens = [_amount(seat, used.output_tokens, look) for seat, used in usage.items()]
+    limit = _limit(record, "max_total_output_tokens")
+    yield bars("tokens", "Output tokens", tokens, TOKENS, limit)
+    costs = [_amount(seat, used.cost, look) for seat, used in usage.items() if used.cost is not None]
     limit = _limit(record, "max_cost")
     if len(costs) == len(usage) and (limit or any(cost.value for cost in costs)):
         yield bars("cost", "Cost", costs, COST, limit)
+
+
+def _amount(seat: str, value: float, look: Drawn) -> Amount:
+    return Amount(called(seat, look.titles), value, look.colours.get(seat, -1))
 
 
 def _limit(record: Record, name: str) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from moot.web.charts.drawing import LETTER, WIDTH, Chart, Scale, chart, line, rect, words
+from moot.web.charts.drawing import LETTER, WIDTH, Chart, Scale, chart, line, rect, series_class, words
 
 ROW, THICK = 34.0, 8.0
 FARTHEST = 4.0
@@ -15,6 +15,8 @@ FARTHEST = 4.0
 class Amount(NamedTuple):
     name: str
     value: float
+    number: int | None = None
+    """Of the series it is, as of a seat's; None where it is nobody's."""
 
 
 class Measure(NamedTuple):
@@ -24,7 +26,9 @@ class Measure(NamedTuple):
     told: Callable[[float], str]
 
 
-def bars(name: str, title: str, given: Sequence[Amount], measure: Measure, limit: float | None) -> Chart:
+def bars(
+    name: str, title: str, given: Sequence[Amount], measure: Measure, limit: float | None, finding: str = ""
+) -> Chart:
     total = Amount("together", sum(amount.value for amount in given))
     scale = Scale(0, max(total.value, min(limit or 0.0, FARTHEST * total.value)), 0, WIDTH)
     below = ROW * len(given) + 6
@@ -34,14 +38,16 @@ def bars(name: str, title: str, given: Sequence[Amount], measure: Measure, limit
     description = "; ".join([*told, f"together {_against(total, measure, limit)}"])
     rows = tuple((amount.name, measure.told(amount.value)) for amount in (*given, total))
     limited = (("limit", measure.told(limit)),) if limit is not None else ()
-    return chart(name, title, description, below + ROW, marks, ("", measure.name), (*rows, *limited))
+    return chart(name, title, description, below + ROW, marks, ("", measure.name), (*rows, *limited), finding=finding)
 
 
 def _bar(scale: Scale, amount: Amount, measure: Measure, top: float) -> Iterator[str]:
     told = measure.told(amount.value)
     yield words("row-name", amount.name, 0, top + 14, room=WIDTH - (len(told) + 2) * LETTER)
     yield words("value", told, WIDTH, top + 14, "end")
-    yield rect("bar series-1", 0, top + 20, scale.at(amount.value), THICK)
+    yield rect("track", 0, top + 20, WIDTH, THICK)
+    kind = "bar" if amount.number is None else f"bar {series_class(amount.number)}"
+    yield rect(kind, 0, top + 20, scale.at(amount.value), THICK)
 
 
 def _together(scale: Scale, total: Amount, measure: Measure, limit: float | None, top: float) -> Iterator[str]:

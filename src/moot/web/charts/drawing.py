@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from math import floor, log10
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,21 +17,24 @@ from rich.cells import cell_len, set_cell_size
 
 from moot.text.plain import printable
 
-WIDTH = 360.0
+WIDTH, WIDE = 360.0, 720.0
 LETTER = 7.0
 """The width of a letter, for telling whether words fit."""
 COLOURS = 6
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 Points: TypeAlias = tuple[tuple[float, float], ...]
 
-# What marks the points of each series besides its colour; the first is a circle.
+# What marks a seat besides its colour, as its badge does; the first is a circle.
 SHAPES: tuple[Points, ...] = (
     (),
     ((-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)),
     ((0, -4.5), (4.5, 3.5), (-4.5, 3.5)),
     ((0, -5), (5, 0), (0, 5), (-5, 0)),
-    ((-4.5, -3.5), (4.5, -3.5), (0, 4.5)),
-    ((-5, -2), (5, -2), (5, 2), (-5, 2)),
+    ((0, -4.6), (4.7, -1.2), (2.9, 4.2), (-2.9, 4.2), (-4.7, -1.2)),
+    (
+        *((-1.6, -4.4), (1.6, -4.4), (1.6, -1.6), (4.4, -1.6), (4.4, 1.6), (1.6, 1.6)),
+        *((1.6, 4.4), (-1.6, 4.4), (-1.6, 1.6), (-4.4, 1.6), (-4.4, -1.6), (-1.6, -1.6)),
+    ),
 )
 
 
@@ -42,6 +46,11 @@ class Chart:
     svg: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    finding: str = ""
+    """What it shows, in a few words; its title is only what it is about."""
+    wide: bool = False
+    key: tuple[tuple[str, str], ...] = ()
+    """Small pictures of its marks, and what they stand for."""
 
 
 class Scale(NamedTuple):
@@ -67,10 +76,14 @@ def chart(
     marks: Iterable[str],
     header: Iterable[str],
     rows: Iterable[Iterable[str]],
+    *,
+    width: float = WIDTH,
+    finding: str = "",
+    key: Iterable[tuple[str, str]] = (),
 ) -> Chart:
     """The whole of it; `name` is unique on a page."""
     svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {_number(WIDTH)} {_number(height)}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {_number(width)} {_number(height)}"'
         f' role="img" aria-labelledby="chart-{name}-title chart-{name}-desc">',
         f'<title id="chart-{name}-title">{_clean(title)}</title>',
         f'<desc id="chart-{name}-desc">{_clean(description)}</desc>',
@@ -78,7 +91,12 @@ def chart(
         "</svg>",
     )
     cells = tuple(tuple(map(_one_line, row)) for row in (header, *rows))
-    return Chart(title, "\n".join(svg), cells[0], cells[1:])
+    return Chart(title, "\n".join(svg), cells[0], cells[1:], finding, width > WIDTH, tuple(key))
+
+
+def in_key(mark: str) -> str:
+    """A mark that was drawn around 14, 8, as a key shows it."""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 28 16" aria-hidden="true">{mark}</svg>'
 
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
@@ -94,13 +112,24 @@ def circle(kind: str, x: float, y: float, radius: float, tip: str = "") -> str:
 
 
 def point(number: int, x: float, y: float, size: float = 1.0, tip: str = "") -> str:
-    """The mark of a series, which has its own colour and shape."""
+    """The mark of a series, which has its own colour and shape, as a seat's badge does; a ring for a chair's (-1)."""
+    if number < 0:
+        return circle(f"ring {series_class(number)}", x, y, 3.6 * size, tip)
     kind = f"point {series_class(number)}"
     shape = SHAPES[number % COLOURS]
     if not shape:
         return circle(kind, x, y, 4 * size, tip)
     corners = " ".join(f"{_number(x + size * dx)},{_number(y + size * dy)}" for dx, dy in shape)
     return _tipped("polygon", f'class="{kind}" points="{corners}"', tip)
+
+
+def curve(kind: str, points: Points) -> str:
+    """A line through points that leaves and reaches each of them level."""
+    drawn = f"M{_number(points[0][0])},{_number(points[0][1])}"
+    for (x0, y0), (x1, y1) in pairwise(points):
+        middle = _number((x0 + x1) / 2)
+        drawn += f" C{middle},{_number(y0)} {middle},{_number(y1)} {_number(x1)},{_number(y1)}"
+    return f'<path class="{kind}" d="{drawn}"/>'
 
 
 def path(kind: str, stretches: Iterable[Points]) -> str:
@@ -115,7 +144,7 @@ def words(kind: str, text: str, x: float, y: float, anchor: Anchor = "start", ro
 
 
 def series_class(number: int) -> str:
-    return f"series-{number % COLOURS + 1}"
+    return f"seat-{number % COLOURS + 1 if number >= 0 else 0}"
 
 
 def fitting(text: str, room: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from moot.core.charts import Series, Threshold
@@ -46,19 +46,28 @@ class PlotArea(NamedTuple):
 
 
 def lines(
-    name: str, title: str, given: Sequence[Series], axis: Axis, threshold: Threshold | None = None
+    name: str,
+    title: str,
+    given: Sequence[Series],
+    axis: Axis,
+    threshold: Threshold | None = None,
+    colours: Mapping[str, int] | None = None,
+    finding: str = "",
 ) -> Chart | None:
-    """None when no series has a value."""
+    """None when no series has a value; `colours` are those of seats, whose series have them."""
     shown = [series for series in given if series.values]
     if not shown:
         return None
     frame = _frame(shown, axis, TOP + (KEY if threshold else 0))
     marks = [*_grid(frame, axis), *(_threshold(frame, threshold) if threshold else ())]
-    marks += [mark for number, series in enumerate(shown) for mark in _series(frame, axis, number, series)]
-    marks += _names(frame, axis, shown)
+    numbers = [(colours or {}).get(series.seat, at) for at, series in enumerate(shown)]
+    for number, series in zip(numbers, shown, strict=True):
+        marks += _series(frame, axis, number, series)
+    marks += _names(frame, axis, shown, numbers)
     description = "; ".join(_course(series, axis) for series in shown)
     header = ("round", *(series.name for series in shown))
-    return draw.chart(name, title, description, frame.y.start + 24, marks, header, _rows(frame, axis, shown))
+    rows = _rows(frame, axis, shown)
+    return draw.chart(name, title, description, frame.y.start + 24, marks, header, rows, finding=finding)
 
 
 def _frame(shown: Sequence[Series], axis: Axis, top: float) -> PlotArea:
@@ -108,10 +117,10 @@ def _stretches(frame: PlotArea, series: Series) -> Iterator[draw.Points]:
         yield tuple(stretch)
 
 
-def _names(frame: PlotArea, axis: Axis, shown: Sequence[Series]) -> Iterator[str]:
+def _names(frame: PlotArea, axis: Axis, shown: Sequence[Series], numbers: Sequence[int]) -> Iterator[str]:
     ends = [frame.place(series, max(series.values))[1] for series in shown]
     x = WIDTH - min(WIDEST_NAME, max(draw.width_of(_ending(series, axis)) for series in shown))
-    for number, (series, y) in enumerate(zip(shown, _apart(ends, frame.y), strict=True)):
+    for number, series, y in zip(numbers, shown, _apart(ends, frame.y), strict=True):
         yield draw.point(number, x - 8, y)
         yield draw.words("row-name", _ending(series, axis), x, y + 4, room=WIDEST_NAME)
 

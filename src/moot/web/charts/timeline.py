@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from moot.core.debate import Turn
 from moot.core.duration import span_seconds
-from moot.web.charts.drawing import LETTER, WIDTH, Anchor, Chart, chart, line, rect, series_class, ticks, words
+from moot.web.charts.drawing import LETTER, Anchor, Chart, chart, line, rect, series_class, ticks, words
+from moot.web.charts.drawing import WIDE as WIDTH
 
 MAX_SILENCE = 60.0
 NOTES, NAME, BAR, SPACE = 20.0, 18.0, 8.0, 3.0
@@ -71,8 +72,10 @@ class Clock(NamedTuple):
         return cuts * self.cut + (seconds / total * room if total > 0 else 0.0)
 
 
-def timeline(name: str, title: str, turns: Sequence[Turn], titles: Mapping[str, str]) -> Chart | None:
-    """None without turns."""
+def timeline(
+    name: str, title: str, turns: Sequence[Turn], titles: Mapping[str, str], colours: Mapping[str, int] | None = None
+) -> Chart | None:
+    """None without turns; lanes have the colours of their seats where those are given."""
     if not turns:
         return None
     ordered = sorted(turns, key=lambda turn: (turn.started_at, turn.position))
@@ -80,12 +83,12 @@ def timeline(name: str, title: str, turns: Sequence[Turn], titles: Mapping[str, 
     seats = dict.fromkeys(turn.seat for turn in sorted(turns, key=lambda turn: turn.position))
     lanes = [_lane(seat, ordered) for seat in seats]
     bottom = clock.top + sum(lane.height for lane in lanes)
-    marks = [*_grid(clock, bottom), *_cuts(clock, bottom), *_lanes(clock, lanes, titles)]
+    marks = [*_grid(clock, bottom), *_cuts(clock, bottom), *_lanes(clock, lanes, titles, colours)]
     together = f"{len(turns)} turns" if len(turns) > 1 else "1 turn"
     told = [f"{called(lane.seat, titles)} {_spoke(lane)}" for lane in lanes]
     description = f"{together} in {clock.seconds(clock.end):.1f} s, pauses not counted: {'; '.join(told)}"
     header = ("", "start, s", "length, s")
-    return chart(name, title, description, bottom + 20, marks, header, _rows(clock, ordered, titles))
+    return chart(name, title, description, bottom + 20, marks, header, _rows(clock, ordered, titles), width=WIDTH)
 
 
 def called(seat: str, titles: Mapping[str, str]) -> str:
@@ -143,9 +146,12 @@ def _cuts(clock: Clock, bottom: float) -> Iterator[str]:
             told = middle
 
 
-def _lanes(clock: Clock, lanes: Sequence[Lane], titles: Mapping[str, str]) -> Iterator[str]:
+def _lanes(
+    clock: Clock, lanes: Sequence[Lane], titles: Mapping[str, str], colours: Mapping[str, int] | None
+) -> Iterator[str]:
     top = clock.top
-    for number, lane in enumerate(lanes):
+    for at_lane, lane in enumerate(lanes):
+        number = at_lane if colours is None else colours.get(lane.seat, -1)
         told = _spoke(lane)
         yield words("row-name", called(lane.seat, titles), 0, top + 12, room=WIDTH - (len(told) + 2) * LETTER)
         yield words("value", told, WIDTH, top + 12, "end")

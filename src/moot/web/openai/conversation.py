@@ -16,16 +16,13 @@ from moot.text.plain import shortened
 from moot.web.openai.requests import Message
 
 MAX_CONTEXT = 2000
-"""Characters of background where everything else can be a source."""
-MAX_BACKGROUND = 16_000
-"""Characters of background where the format takes no sources."""
+"""Characters of background; everything else is a source."""
 MAX_LINE = 800
 """Characters; a longer message becomes a source."""
 MAX_LEAD = 120
 """Characters of its beginning that stand in its place."""
 MAX_DOCUMENTS = 20
 """Messages that become sources of their own; what else is too much goes into one together."""
-MIN_LINE = 40
 EARLIER = "Earlier messages"
 SPEAKERS = {"user": "User", "assistant": "Assistant", "system": "Instructions", "developer": "Instructions"}
 SPEAKERS |= {"tool": "Tool", "function": "Tool"}
@@ -98,20 +95,15 @@ def signed(text: str) -> Signed | None:
     return Signed(found[-1][0], int(found[-1][1]) if found[-1][1] else None) if found else None
 
 
-def told_of(said: Conversation, outcomes: Mapping[str, str], room: int | None) -> Told:
+def told_of(said: Conversation, outcomes: Mapping[str, str], room: int) -> Told:
     """The question with what was said before.
 
     `outcomes` tells what the debates of this conversation came to; it stands in place of our messages. `room` is how
-    many sources the debate can take besides those the client names; None when its format takes none.
+    many sources the debate can take besides those the client names.
     """
     lines = [*_lines(said, outcomes)]
     left_out = _not_text([kind for message in said.before for kind in message.others()])
-    sources: list[SourceText] = []
-    if room is None:
-        kept, lost = _fitting([each.line for each in lines], MAX_BACKGROUND)
-        left_out += lost
-    else:
-        kept, sources = _with_sources(lines, min(room, MAX_DOCUMENTS))
+    kept, sources = _with_sources(lines, min(room, MAX_DOCUMENTS))
     background = "\n".join(["<conversation>", *kept, "</conversation>"]) if kept else ""
     return Told(_tagless(said.question), background, tuple(sources), tuple(left_out))
 
@@ -155,23 +147,6 @@ def _with_sources(lines: Sequence[Said], room: int) -> tuple[list[str], list[Sou
 
 def _mention(said: Said, source: str | None) -> str:
     return f"{shortened(said.line, MAX_LEAD)} (whole in the source “{source}”)" if source else said.line
-
-
-def _fitting(lines: Sequence[str], room: int) -> tuple[list[str], list[str]]:
-    """The last lines there is room for, the first of them perhaps cut, and what is left out."""
-    kept: list[str] = []
-    cut = 0
-    for line in reversed(lines):
-        if room < MIN_LINE:
-            break
-        kept.append(shortened(line, room))
-        cut = len(line) - room + 1 if len(line) > room else 0
-        room -= len(kept[-1]) + 1
-    missing = len(lines) - len(kept)
-    parts = [f"{missing} of {len(lines)} earlier messages"] if missing else []
-    parts += [f"the last {cut:,} characters of {'another' if missing else 'an earlier message'}"] if cut else []
-    limit = f"this format hears {MAX_BACKGROUND:,} characters of a conversation"
-    return kept[::-1], [f"{' and '.join(parts)} ({limit})"] if parts else []
 
 
 def _without_thoughts(text: str) -> str:

@@ -82,10 +82,13 @@ async def _create(
     if key is not None and not 1 <= len(key) <= MAX_KEY:
         raise InvalidInput(f"the Idempotency-Key has {len(key)} characters; send 1 to {MAX_KEY}")
     chosen = {**format.unattended, **settings}  # most who ask a model want one answer
-    new = told_of(said, _outcomes(app, earlier), _room(format, chosen.get("sources")))
+    new = told_of(said, _outcomes(app, earlier), _room(chosen.get("sources")))
     if new.sources:
-        given = chosen.get("sources")
-        chosen["sources"] = [*(given if isinstance(given, list) else []), *(each._asdict() for each in new.sources)]
+        given = chosen.get("sources") or []
+        chosen["sources"] = [
+            *(given if isinstance(given, list) else [given]),
+            *(each._asdict() for each in new.sources),
+        ]
     record = await _created_before(app, format, new, chosen) if attempt.repeated and key is None else None
     record = record or await app.create(
         format.name, new.question, chosen, background=new.background, start=True, key=key, watched=True
@@ -93,11 +96,9 @@ async def _create(
     return Begun(record.id, record.status, left_out=new.left_out)
 
 
-def _room(format: AnyFormat, given: JsonValue) -> int | None:
-    """How many more sources a debate takes; None when it takes none."""
-    if "sources" not in format.settings.model_fields or not isinstance(given, list | None):
-        return None
-    return max(0, MAX_SOURCES - len(given or ()))
+def _room(given: JsonValue) -> int:
+    """How many more sources a debate takes."""
+    return max(0, MAX_SOURCES - len(given)) if isinstance(given, list) else MAX_SOURCES
 
 
 async def _created_before(app: App, format: AnyFormat, new: Told, settings: JsonObject) -> Record | None:

@@ -12,6 +12,7 @@ from moot.core.events import DebateStopped, Event, TurnChunk, TurnFinished, Turn
 from moot.core.format import AnyFormat
 from moot.export.transcript import outcome_blocks
 from moot.reading.debate import Reading
+from moot.reading.sources import summary_lines
 from moot.reading.unreadable import UnreadableOutcome
 from moot.reading.words import YOU, is_speech
 from moot.text.markdown import body, contained, in_line
@@ -47,7 +48,9 @@ class ReasoningText:
         self._begun = False
 
     def tell(self, event: Event) -> str:
-        """What this event adds to the text."""
+        """What this event adds to the text; what only examines a turn is told with the outcome."""
+        if isinstance(event, TurnStarted | TurnChunk | TurnFinished) and event.kind in self._format.folded:
+            return ""
         match event:
             case TurnStarted():
                 return self._start(event)
@@ -171,8 +174,15 @@ def concluded(reading: Reading) -> str:
     """The outcome: its document where that is what a reader wants, or its headline, table, summary and caveats."""
     outcome = reading.outcome
     if outcome and outcome.shows_document and reading.document:
-        return body(reading.document)
-    return "\n\n".join(outcome_blocks(outcome)) if outcome else f"The debate is {reading.record.status}."
+        return "\n\n".join([body(reading.document), *_sources(reading)])
+    blocks = outcome_blocks(outcome) if outcome else [f"The debate is {reading.record.status}."]
+    return "\n\n".join([*blocks, *_sources(reading)])
+
+
+def _sources(reading: Reading) -> list[str]:
+    """What became of them, as one block if there are any."""
+    lines = [f"- {in_line(line)}" for line in summary_lines(reading)]
+    return ["\n".join(lines)] if lines else []
 
 
 def in_short(reading: Reading) -> str | None:

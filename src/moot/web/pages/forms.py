@@ -11,13 +11,17 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
-from moot.core.debate import JsonObject, Limits, Settings
+from moot.core.debate import JsonObject, Limits, Seat, Settings
 from moot.core.format import AnyFormat, Choice
 from moot.errors import InvalidInput
 from moot.web.pages import form_values
-from moot.web.pages.form_values import Posted, Schema, Widget
+from moot.web.pages.faults import fault_text
+from moot.web.pages.form_values import PER_SEAT, Posted, Schema, Widget
+from moot.web.pages.views import colours_of
 
-Group: TypeAlias = Literal["first", "limits", "models", "more"]
+Group: TypeAlias = Literal["first", "limits", "models", "more", "sources"]
+SOURCES = "sources"
+"""The setting that is one field for all formats: who chooses another format keeps what they have given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,17 @@ class FormField:
     chosen: tuple[str, ...] = ()
     parts: tuple[FormField, ...] = ()
     rows: tuple[tuple[FormField, ...], ...] = ()
+    changed: bool = False
+    """Whether it shows something else than it would by itself."""
+
+    @property
+    def cards(self) -> bool:
+        """Whether its few values explain themselves: each gets a card."""
+        return self.widget == "choice" and len(self.options) <= 4 and all(option.hint for option in self.options)
+
+    @property
+    def is_model(self) -> bool:
+        return self.name.rpartition(".")[2].startswith("model")
 
     @property
     def id(self) -> str:
@@ -62,8 +77,31 @@ class Form:
             return sorted(own, key=lambda each: order.get(each.name, -1))
         return sorted(own, key=lambda each: each.widget in ("flag", "seats"))  # what is short comes first
 
-    def faulty(self, *groups: Group) -> bool:
-        return any(each.fault for each in self.fields if each.group in groups)
+    @property
+    def faulty(self) -> bool:
+        """Whether something is wrong that stands in the fold."""
+        return any(_is_faulty(each) for each in self.fields if each.group not in ("first", "sources"))
+
+    @property
+    def changed(self) -> bool:
+        """Whether something in the fold is not as it would be by itself."""
+        return any(each.changed for each in self.fields if each.group not in ("first", "sources"))
+
+    @property
+    def colours(self) -> Mapping[str, int]:
+        return colours_of(self.format)
+
+    @property
+    def seats(self) -> list[tuple[Seat, list[FormField]]]:
+        """What is chosen seat by seat, as the rows of a table."""
+        by_name = {each.name.rpartition(".")[2]: each for each in self.fields if each.widget == "seats"}
+        columns = [by_name[name].parts for name in PER_SEAT if name in by_name]
+        own = [seat for seat in self.format.seats if seat.player == "model" and not seat.optional]
+        return [(seat, [column[at] for column in columns]) for at, seat in enumerate(own)]
+
+
+def _is_faulty(field: FormField) -> bool:
+    return bool(field.fault) or any(part.fault for part in field.parts)
 
 
 def form(
@@ -72,7 +110,7 @@ def form(
     """The form as it was posted, or with the defaults where nothing was."""
     shown, choices = defaults(format, configured), format.choices(configured)
     made = (
-        _made(format, name, shown.get(name), posted, choices.get(name, ()), (faults or {}).get(name, ""))
+        _made(format, name, shown.get(name), posted, choices.get(name, ()), faults or {})
         for name in form_values.schemas(format)
         if name not in format.hidden
     )
@@ -85,7 +123,7 @@ def settings(format: AnyFormat, configured: Mapping[str, JsonValue], posted: Pos
     chosen: JsonObject = {}
     faults: dict[str, str] = {}
     for name, schema in form_values.schemas(format).items():
-        full, widget = f"{format.name}.{name}", form_values.widget_of(name, schema)
+        full, widget = _posted_as(format, name), form_values.widget_of(name, schema)
         if name in format.hidden or not any(form_values.under(key, full) for key in posted):
             continue
         try:
@@ -122,9 +160,11 @@ def _check(format: AnyFormat, chosen: Mapping[str, JsonValue], faults: dict[str,
     except ValidationError as error:
         for fault in error.errors():
             name, *place = [str(part) for part in fault["loc"]] or [""]
+            if name in PER_SEAT and place:
+                faults.setdefault(f"{name}.{place[0]}", fault_text(fault))
+                continue
             where = ", ".join(part for part in map(_place, place) if part)
-            message = fault["msg"].removeprefix("Value error, ")
-            faults.setdefault(name, f"{where}: {message}" if where else message)
+            faults.setdefault(name, f"{where}: {fault_text(fault)}" if where else fault_text(fault))
     if faults:
         raise InvalidFields(faults)
 
@@ -142,7 +182,13 @@ _TYPES = {"int", "str", "float", "bool", "key"}
 # From a schema to a field
 
 
+def _posted_as(format: AnyFormat, name: str) -> str:
+    return name if name == SOURCES else f"{format.name}.{name}"
+
+
 def _group(format: AnyFormat, name: str) -> Group:
+    if name == SOURCES:
+        return "sources"
     if name in format.first or format.settings.model_fields[name].is_required():
         return "first"
     if name in Limits.model_fields:
@@ -162,12 +208,18 @@ def label(name: str, schema: Schema) -> str:
 
 
 def _made(
-    format: AnyFormat, name: str, shown: JsonValue, posted: Posted, choices: Sequence[Choice], fault: str
+    format: AnyFormat,
+    name: str,
+    shown: JsonValue,
+    posted: Posted,
+    choices: Sequence[Choice],
+    faults: Mapping[str, str],
 ) -> FormField:
     schema = form_values.schemas(format)[name]
-    full, widget = f"{format.name}.{name}", form_values.widget_of(name, schema)
+    full, widget = _posted_as(format, name), form_values.widget_of(name, schema)
     is_posted = any(form_values.under(key, full) for key in posted)
-    given = posted if is_posted else form_values.as_posted(full, name, schema, shown)
+    usual = form_values.as_posted(full, name, schema, shown)
+    given = posted if is_posted else usual
     return FormField(
         full,
         label(name, schema),
@@ -175,12 +227,20 @@ def _made(
         _group(format, name),
         _sentence(schema.get("description", "")),
         form_values.last(given, full),
-        fault,
+        faults.get(name, ""),
         _options(schema, choices, widget),
         tuple(given.get(f"{full}.pick", ())),
-        tuple(_seat_fields(format, full, given)) if widget == "seats" else (),
+        tuple(_seat_fields(format, name, given, faults)) if widget == "seats" else (),
         tuple(_row_fields(full, form_values.rows_of(schema), given)) if widget in ("rows", "number_or_list") else (),
+        is_posted and _differs(widget, full, schema, posted, usual),
     )
+
+
+def _differs(widget: Widget, full: str, schema: Schema, posted: Posted, usual: Posted) -> bool:
+    try:
+        return form_values.read(widget, full, schema, posted) != form_values.read(widget, full, schema, usual)
+    except InvalidInput:
+        return True
 
 
 def _options(schema: Schema, choices: Sequence[Choice], widget: Widget) -> tuple[Option, ...]:
@@ -190,14 +250,21 @@ def _options(schema: Schema, choices: Sequence[Choice], widget: Widget) -> tuple
         picks = (Option(choice.name, choice.name, choice.hint) for choice in choices)
         return (*(Option(str(count), str(count)) for count in counts), *picks)
     values = next((each["enum"] for each in form_values.alternatives(schema) if "enum" in each), ())
-    return tuple(Option(str(value), str(value).replace("_", " ")) for value in values)
+    hints = _hints(str(schema.get("description", "")))
+    return tuple(Option(str(value), str(value).replace("_", " "), hints.get(str(value), "")) for value in values)
 
 
-def _seat_fields(format: AnyFormat, full: str, given: Posted) -> Iterator[FormField]:
+def _hints(description: str) -> dict[str, str]:
+    """What each value means, where a description tells that: `quick: once; careful: up to eight times`."""
+    told = (part.partition(": ") for part in description.split("; "))
+    return {name.strip(): _sentence(hint.strip()) for name, _, hint in told if hint}
+
+
+def _seat_fields(format: AnyFormat, name: str, given: Posted, faults: Mapping[str, str]) -> Iterator[FormField]:
     for seat in format.seats:
-        if seat.player == "model":
-            name = f"{full}.{seat.name}"
-            yield FormField(name, seat.title, "line", value=form_values.last(given, name))
+        if seat.player == "model" and not seat.optional:
+            full, fault = f"{format.name}.{name}.{seat.name}", faults.get(f"{name}.{seat.name}", "")
+            yield FormField(full, seat.title, "line", value=form_values.last(given, full), fault=fault)
 
 
 def _row_fields(full: str, parts: Mapping[str, Schema], given: Posted) -> Iterator[tuple[FormField, ...]]:

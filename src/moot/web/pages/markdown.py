@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from markdown_it.token import Token
 from markupsafe import Markup
@@ -13,12 +15,17 @@ from markupsafe import Markup
 from moot.export.html import ATTRIBUTES, SCHEMES, cleaned, reader_of
 from moot.text.markdown import split_front_matter
 from moot.text.plain import printable
+from moot.trust.references import Index, Reference
+from moot.web.pages.source_views import href
 
 MAX_ENTRY = 3
 LEFT_OUT = {"transcript"}
 """Sections of a document that a page shows in its own way."""
-_CLASSES = {"p": {"heading"}, "a": {"turn-link"}}
+_CLASSES = {"p": {"heading"}, "a": {"turn-link", "cite"}, "em": {"nowhere"}}
 _TURN = re.compile(r"turn-([0-9]+)")
+_SOURCE = re.compile(
+    r"/debates/[A-Za-z0-9-]{1,40}/sources/S[0-9]{1,3}(?:\?part=[0-9]{1,4})?(?:#(?:at|page)-[0-9]{1,8})?"
+)
 
 
 class Entry(NamedTuple):
@@ -34,11 +41,41 @@ class RenderedDocument(NamedTuple):
     contents: tuple[Entry, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Citing:
+    """The sources of the debate that a text is from, to which its tags lead."""
+
+    debate: str
+    index: Index
+
+    def cited(self, text: str) -> Iterator[tuple[Reference, str | None]]:
+        return ((found, href(self.index, self.debate, found)) for found in self.index.references(text))
+
+
+_SPEECHES: WeakKeyDictionary[Index, dict[tuple[str, str], Markup]] = WeakKeyDictionary()
+"""Of debates with sources, as long as these are kept."""
+
+
+def cited_speech(text: str, citing: Citing) -> Markup:
+    """A turn whose tags lead to their sources."""
+    if not citing.index.has_sources:
+        return speech(text)
+    known = _SPEECHES.setdefault(citing.index, {})
+    if (citing.debate, text) not in known:
+        known[citing.debate, text] = _speech(text, citing)
+    return known[citing.debate, text]
+
+
 @lru_cache(maxsize=2048)
 def speech(text: str) -> Markup:
     """A turn, whose headings are no headings of the page, and which cannot be linked into."""
+    return _speech(text)
+
+
+def _speech(text: str, citing: Citing | None = None) -> Markup:
     reader = reader_of(footnotes=False)
     tokens = _headed(reader.parse(printable(text)))
+    _cite(tokens, citing)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = "p"
@@ -46,7 +83,7 @@ def speech(text: str) -> Markup:
     return _cleaned(reader.renderer.render(tokens, reader.options, {}))
 
 
-def document(text: str, lead: str = "") -> RenderedDocument:
+def document(text: str, lead: str = "", citing: Citing | None = None) -> RenderedDocument:
     """An outcome's document below a page's own title; what repeats the title or the `lead` is left out.
 
     A footnote that names a turn becomes a link to that turn of the page.
@@ -56,6 +93,7 @@ def document(text: str, lead: str = "") -> RenderedDocument:
     tokens = reader.parse(split_front_matter(printable(text))[1], env)
     tokens = _headed(list(_own_words(_without_footnotes(tokens), lead)))
     contents = tuple(_numbered(tokens))
+    _cite(tokens, citing)
     for token in tokens:
         for part in token.children or ():
             _link_turn(part)
@@ -69,8 +107,8 @@ def _cleaned(html: str) -> Markup:
 
 
 def _no_page_of_ours(tag: str, name: str, value: str) -> str | None:
-    """A link leads to another site or within the page, never to something that this server does."""
-    leads = value.startswith("#") or value.partition(":")[0].lower() in SCHEMES
+    """A link leads to another site, within the page or to a source, never to something that this server does."""
+    leads = value.startswith("#") or value.partition(":")[0].lower() in SCHEMES or _SOURCE.fullmatch(value)
     return value if name != "href" or leads else None
 
 
@@ -124,6 +162,51 @@ def _numbered(tokens: Sequence[Token]) -> Iterator[Entry]:
             token.attrSet("id", f"part-{number}")
             if level <= MAX_ENTRY:
                 yield Entry(f"part-{number}", level, _plain(tokens[number + 1]))
+
+
+def _cite(tokens: Sequence[Token], citing: Citing | None) -> None:
+    """Make links of the tags of every paragraph, heading and cell."""
+    for token in tokens if citing else ():
+        if token.type == "inline" and token.children and citing:
+            token.children = [*_cited(token.children, list(citing.cited("".join(map(_words, token.children)))))]
+
+
+def _cited(parts: Sequence[Token], found: Sequence[tuple[Reference, str | None]]) -> Iterator[Token]:
+    at = linked = 0
+    left = list(reversed(found))
+    for part in parts:
+        linked += part.nesting if part.type in ("link_open", "link_close") else 0
+        start, at = at, at + len(_words(part))
+        own = []
+        while left and left[-1][0].end <= at:
+            own.append(left.pop())
+        if part.type == "text" and not linked:
+            yield from _split(part.content, [each for each in own if each[0].start >= start], start)
+        else:
+            yield part
+
+
+def _split(text: str, found: Sequence[tuple[Reference, str | None]], start: int) -> Iterator[Token]:
+    done = 0
+    for reference, link in found:
+        begin, end = reference.start - start, reference.end - start
+        yield _text(text[done:begin])
+        tag, attributes = ("a", {"href": link, "class": "cite"}) if link else ("em", {"class": "nowhere"})
+        yield Token("cite_open", tag, 1, attrs=dict(attributes))
+        yield _text(text[begin:end])
+        yield Token("cite_close", tag, -1)
+        done = end
+    yield _text(text[done:])
+
+
+def _text(text: str) -> Token:
+    return Token("text", "", 0, content=text)
+
+
+def _words(part: Token) -> str:
+    if part.type in ("softbreak", "hardbreak"):
+        return "\n"
+    return part.content if part.type in ("text", "code_inline") else ""
 
 
 def _link_turn(part: Token) -> None:

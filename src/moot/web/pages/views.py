@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
-from moot.core.debate import Action, Bar, Cell, Turn, Usage
+from moot.core.debate import Action, Turn, Usage
 from moot.core.duration import span_seconds
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
+from moot.core.table import Bar, Cell
+from moot.examples.catalog import MODEL as EXAMPLE
 from moot.reading import words
 from moot.reading.debate import Reading, usage_of
 from moot.text.plain import shortened
-from moot.web.pages.markdown import document, speech
-
-if TYPE_CHECKING:
-    from moot.web.charts import Chart
+from moot.web.pages.markdown import Citing, cited_speech
 
 COLOURS = 6
 MAX_LINE = 160
@@ -46,30 +45,9 @@ class SeatRow:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Meter:
-    """How much of a limit is used; no limit, no `most`."""
-
-    name: str
-    label: str
-    value: float
-    most: float | None
-    text: str
-
-
-def debate_page(reading: Reading) -> dict[str, Any]:
-    """What is rendered or drawn of a debate's reading for its page."""
-    outcome, text = reading.outcome, reading.document
-    return {
-        "status_text": reading.status_text,
-        "seats": tuple(_seats(reading)),
-        "meters": tuple(_meters(reading)),
-        "sections": tuple(cards(reading)),
-        "deadline": _deadline(reading),
-        "document": document(text, outcome.headline()) if outcome and text else None,
-        "summary": speech(outcome.summary) if outcome and not text else None,
-        "charts": _charts(reading),
-    }
+def is_recorded(reading: Reading) -> bool:
+    """Whether it is an example: a recording speaks, and not the models of now."""
+    return any(seat.model == EXAMPLE for seat in reading.record.seats.values())
 
 
 def cost_text(usage: Usage) -> str:
@@ -91,7 +69,7 @@ def duration_text(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if rest else f"{minutes} min"
 
 
-def _seats(reading: Reading) -> Iterator[SeatRow]:
+def seat_rows(reading: Reading) -> Iterator[SeatRow]:
     for seat, colour in colours_of(reading.format).items():
         if seat in reading.participants:
             own = [turn for turn in reading.turns if turn.seat == seat]
@@ -100,29 +78,11 @@ def _seats(reading: Reading) -> Iterator[SeatRow]:
             yield SeatRow(seat, reading.participants[seat], colour, model, len(own), usage_of(own).output_tokens)
 
 
-def _meters(reading: Reading) -> Iterator[Meter]:
-    # Settings that another version wrote, or a fault has damaged, may be anything.
-    stored = reading.record.settings.items()
-    limits: Mapping[str, Any] = {name: value for name, value in stored if isinstance(value, int | float)}
-    rounds = max((turn.round or 0 for turn in reading.turns), default=0)
-    most = limits.get("max_rounds")
-    yield Meter("rounds", "Round", rounds, most, f"{rounds} of {most}" if most else str(rounds))
-    seconds, most = span_seconds(reading.turns), limits.get("max_runtime_seconds")
-    yield Meter("seconds", "Time", seconds, most, _of(duration_text(seconds), most and duration_text(most)))
-    usage, most = reading.usage, limits.get("max_total_output_tokens")
-    about = "about " if usage.estimated else ""
-    yield Meter(
-        "tokens", "Tokens", usage.output_tokens, most, about + _of(f"{usage.output_tokens:,}", most and f"{most:,}")
-    )
-    most = limits.get("max_cost")
-    yield Meter("cost", "Cost", usage.cost or 0.0, most, _of(cost_text(usage), most and f"${most:g}"))
+def spoken_seconds(reading: Reading) -> float:
+    return span_seconds(reading.turns)
 
 
-def _of(value: str, most: str | None) -> str:
-    return f"{value} of {most}" if most else value
-
-
-def _deadline(reading: Reading) -> float | None:
+def deadline_of(reading: Reading) -> float | None:
     """When its question is not waited for any more, in seconds since 1970."""
     asked = reading.question
     return asked.at.timestamp() + asked.timeout_seconds if asked and asked.timeout_seconds and reading.turns else None
@@ -130,15 +90,6 @@ def _deadline(reading: Reading) -> float | None:
 
 def cell_text(cell: Cell) -> str:
     return f"{cell.value:.1f}" if isinstance(cell, Bar) else cell
-
-
-def _charts(reading: Reading) -> tuple[Chart, ...]:
-    from moot.web.charts import charts_for
-
-    if not reading.turns or not reading.outcome:
-        return ()
-    titles = {**reading.participants, "human": words.YOU}
-    return charts_for(reading.record, reading.turns, titles, reading.charts)
 
 
 # The turns, round by round, with who spoke beside whom
@@ -169,10 +120,11 @@ class Cards(NamedTuple):
 
 def cards(reading: Reading) -> Iterator[Cards]:
     colours, chairs = colours_of(reading.format), chairs_of(reading.format)
+    citing = Citing(reading.record.id, reading.source_index)
     beside = {one.position for one in reading.turns for other in reading.turns if _overlap(one, other)}
 
     def card(event: TurnFinished) -> TurnCard:
-        html = speech(event.content)
+        html = cited_speech(event.content, citing)
         spoken = words.is_speech(reading.format, event) and bool(event.content or event.marks)
         line = in_a_line(html.striptags()) if spoken else _aside(event, reading.format)
         colour, chair = colours.get(event.seat, 0), event.seat in chairs
@@ -202,17 +154,20 @@ def _overlap(one: Turn, other: Turn) -> bool:
 
 
 def colours_of(format: AnyFormat) -> dict[str, int]:
-    """Seat → a number from 1; a person and the library have 0, which is no colour."""
+    """Seat → a number from 1 for those who argue; whoever leads, judges or notes takes no side and has 0."""
+    chairs = chairs_of(format)
     names = [seat.name for seat in format.seats if seat.player == "model"]
-    return {name: at % COLOURS + 1 for at, name in enumerate(names)}
+    arguing = [name for name in names if name not in chairs]
+    return {name: arguing.index(name) % COLOURS + 1 if name in arguing else 0 for name in names}
 
 
 def chairs_of(format: AnyFormat) -> set[str]:
-    """The seats outside the largest group; where every seat is a group of its own, all of them argue."""
+    """The seats outside the largest group; where every seat is a group of its own all argue, but for who judges."""
     seats = [seat for seat in format.seats if seat.player == "model"]
-    sizes = Counter(seat.group for seat in seats)
+    sizes = Counter(seat.group for seat in seats if not seat.optional)
     largest, size = max(sizes.items(), key=lambda each: each[1], default=("", 0))
-    return {seat.name for seat in seats if size > 1 and seat.group != largest}
+    aside = {seat.name for seat in seats if seat.optional or (size > 1 and seat.group != largest)}
+    return aside | ({format.judge} if format.judge else set())
 
 
 def in_a_line(text: str) -> str:

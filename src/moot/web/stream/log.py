@@ -15,6 +15,7 @@ from moot.core.debate import Record, Status
 from moot.core.events import (
     EVENTS_PER_RUN,
     Event,
+    StepRetrying,
     TurnChunk,
     TurnFinished,
     TurnStarted,
@@ -46,6 +47,8 @@ class _Speaking(NamedTuple):
 
     started: Frame
     chunks: list[TurnChunk]
+    retries: list[Frame]
+    """That nothing is said now, and why: at most one."""
 
 
 class Missed(NamedTuple):
@@ -58,6 +61,7 @@ class Missed(NamedTuple):
 KINDS: dict[str, Kind] = {
     "turn_started": "said",
     "turn_chunk": "said",
+    "step_retrying": "said",
     "waiting": "waiting",
     "debate_finished": "end",
     "debate_stopped": "end",
@@ -94,7 +98,8 @@ class Log:
             speech = speaking.started.id if speaking else event.id
             new = Frame(event.id, WIRE % (event.id, b"turn_chunk", encode(event)), "said", speech)
             if speaking is None:  # its beginning was not heard
-                speaking = self._speaking[event.position] = _Speaking(new, [])
+                speaking = self._speaking[event.position] = _Speaking(new, [], [])
+            speaking.retries.clear()
             if event.offset == 0:  # perhaps all of it is told again
                 speaking.chunks.clear()
             speaking.chunks.append(event)
@@ -172,14 +177,17 @@ class Log:
         """
         told: dict[int, Frame | TurnChunk] = {each.id: each for each in lasting}
         for turn in self._speaking.values():
-            told |= {turn.started.id: turn.started} | {chunk.id: chunk for chunk in turn.chunks}
+            told |= {each.id: each for each in (turn.started, *turn.retries)} | {each.id: each for each in turn.chunks}
         missed = [told[id] for id in sorted(told) if id > after]
         return [whole for _, group in groupby(missed, key=_speaker) for whole in _put_together(list(group))]
 
     def _noted(self, event: Event) -> Frame:
         new = frame(event, event.id if isinstance(event, TurnStarted) else 0)
         if isinstance(event, TurnStarted):
-            self._speaking[event.position] = _Speaking(new, [])
+            self._speaking[event.position] = _Speaking(new, [], [])
+        elif isinstance(event, StepRetrying) and (speaking := self._speaking.get(event.position)):
+            new = new._replace(speech=speaking.started.id)
+            speaking.retries[:] = [new]
         elif isinstance(event, TurnFinished):
             self._speaking.pop(event.position, None)
         elif new.kind in ("waiting", "end") or event.type == "debate_started":

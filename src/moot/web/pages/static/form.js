@@ -1,24 +1,50 @@
-// The form of a new debate: more rows; files as sources, those that are no plain text read by the server; models.
+// The form of a new debate: an estimate that follows it, more rows, a file as a text, models that can be reached.
+
+import {read} from "./sources.js";
+
+const PAUSE = 350;
+const form = document.getElementById("new");
+let waiting = 0;
+let asked = 0;
 
 for (const hidden of document.querySelectorAll(".adding")) hidden.hidden = false;
-for (const row of document.querySelectorAll(".row")) showSize(row);
 
 document.addEventListener("click", (event) => {
-  const fieldset = event.target.closest("fieldset");
-  if (event.target.matches("[data-add]")) addRow(fieldset).querySelector("input, textarea").focus();
-  if (event.target.matches("[data-remove]")) remove(event.target.closest(".row"));
+  if (event.target.matches("[data-add]")) addRow(event.target.closest("fieldset")).querySelector("input, textarea").focus();
 });
-
-document.addEventListener("input", (event) => event.target.closest(".row") && showSize(event.target.closest(".row")));
 
 document.addEventListener("change", async (event) => {
   const input = event.target;
-  if (input.type !== "file") return;
-  const files = [...input.files];
-  if (input.matches("[data-file-for]") && files[0]) await fill(document.getElementById(input.dataset.fileFor), files[0]);
-  if (input.matches("[data-files]")) for (const file of files) await addFile(input.closest("fieldset"), file);
-  input.value = "";
+  if (input.matches("[data-file-for]") && input.files[0]) {
+    await fill(document.getElementById(input.dataset.fileFor), input.files[0]);
+    input.value = "";
+  }
 });
+
+for (const type of ["input", "change"]) form.addEventListener(type, reckon);
+new MutationObserver(reckon).observe(form.querySelector("[data-rows]"), {childList: true});
+
+function reckon() {
+  clearTimeout(waiting);
+  waiting = setTimeout(estimate, PAUSE);
+}
+
+async function estimate() {
+  const number = ++asked;
+  const said = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === "string"));
+  const response = await fetch("/new/estimate", {method: "POST", body: said}).catch(() => null);
+  if (!response?.ok || number !== asked) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const bill = document.getElementById("bill");
+  for (const part of [".sum-line > .soft", ".bill-facts"]) bill.querySelector(part).replaceWith(fresh.querySelector(part));
+  const sum = fresh.getElementById("estimate").textContent;
+  const shown = document.getElementById("estimate");
+  if (shown.textContent !== sum) shown.textContent = sum;
+  for (const {value, textContent} of bill.querySelectorAll("data")) {
+    const price = form.querySelector(`[data-price="${CSS.escape(value)}"]`);
+    if (price) price.textContent = textContent;
+  }
+}
 
 function addRow(fieldset) {
   const rows = fieldset.querySelector("[data-rows]");
@@ -31,53 +57,19 @@ function addRow(fieldset) {
     if (field.tagName !== "SELECT") field.value = "";
   }
   rows.append(row);
-  showSize(row);
   return row;
 }
 
-function remove(row) {
-  for (const field of row.querySelectorAll("input, textarea")) field.value = "";
-  const next = row.nextElementSibling || row.previousElementSibling;
-  if (next) row.remove();
-  showSize(row);
-  (next || row).querySelector("input, textarea").focus();
-}
-
-function showSize(row) {
-  const size = row.querySelector("[data-size]");
-  const length = row.querySelector("textarea")?.value.length;
-  if (size) size.textContent = length ? `${length.toLocaleString("en")} characters` : "";
-}
-
-async function addFile(fieldset, file) {
-  const told = fieldset.querySelector("[data-reading]");
-  told.textContent = `Reading ${file.name} …`;
-  const {source, fault} = await read(file);
-  told.textContent = fault || "";
-  told.classList.toggle("fault", Boolean(fault));
-  if (fault) return;
-  const rows = [...fieldset.querySelectorAll(".row")];
-  const empty = rows.find((row) => [...row.querySelectorAll("input, textarea")].every((field) => !field.value));
-  const row = empty || addRow(fieldset);
-  row.querySelector("textarea").value = source.text;
-  row.querySelector("input").value = source.name;
-  showSize(row);
-}
-
-async function read(file) {
-  const answer = await fetch(`/api/sources?name=${encodeURIComponent(file.name.slice(0, 120))}`, {
-    method: "POST", body: file, headers: {"content-type": "application/octet-stream"},
-  }).catch(() => null);
-  const body = await answer?.json().catch(() => null);
-  return answer?.ok && body ? {source: body} : {fault: body?.error?.message || `${file.name} could not be read`};
-}
-
 async function fill(field, file) {
-  const {source, fault} = await read(file);
+  const {source, fault} = await read(file, file.name);
   field.setCustomValidity(fault || "");
   if (fault) field.reportValidity();
   else field.value = source.text;
+  reckon();
 }
+
+// A form that was refused shows its first fault.
+document.querySelector("[aria-invalid=true]")?.focus();
 
 const datalist = document.getElementById("models");
 fetch("/api/models").then((response) => response.json()).then((answer) => {

@@ -1,0 +1,48 @@
+"""The prompt files of a format, rendered by Jinja, which is imported with the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2 import meta
+
+
+class _Environment(jinja2.Environment):
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """In one dict: a chain of them takes longer to go through than a prompt to render."""
+        return {**self.globals, **(d or {})}
+
+
+@cache
+def prompt_files(folders: tuple[Path, ...], data: Callable[[str], str]) -> PromptFiles:
+    """Read and compiled once in a process: that takes longer than many a debate."""
+    return PromptFiles(folders, data)
+
+
+class PromptFiles:
+    """Files `<kind>.md`, each in the first of the folders that has it."""
+
+    def __init__(self, folders: Sequence[Path], data: Callable[[str], str]) -> None:
+        self._loader = jinja2.FileSystemLoader(folders)
+        self._environment = _Environment(
+            loader=self._loader,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.filters["data"] = data
+        self.used = cache(self._used)
+
+    def render(self, kind: str, variables: Mapping[str, object]) -> str:
+        return self._environment.get_template(f"{kind}.md").render(variables).strip()
+
+    def _used(self, kind: str) -> Collection[str] | None:
+        """The names of the variables it speaks of; None when that cannot be told from its file alone."""
+        source, _, _ = self._loader.get_source(self._environment, f"{kind}.md")
+        tree = self._environment.parse(source)
+        return None if any(meta.find_referenced_templates(tree)) else meta.find_undeclared_variables(tree)

@@ -1,0 +1,1 @@
+"""Debates that ship with moot, recorded from a large model: to be watched without a key."""

@@ -1,0 +1,53 @@
+"""How a duel ended."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from moot.core.trust import Basis
+from moot.trust.judging import Call
+from moot.trust.quality import Rated
+
+Stance: TypeAlias = Literal["pro", "con"]
+
+
+class Verdict(Rated):
+    """How the duel ended, with everything that weakens it."""
+
+    winner: Call
+    score_a: float
+    score_b: float
+    stance_a: Stance
+    stance_b: Stance
+    no_new_substantive_arguments: bool
+    fallback: bool
+    models: dict[str, str]
+    conceded: Literal["a", "b"] | None = Field(None, description="who gave in, which decides it")
+
+    def headline(self) -> str:
+        say, scores = self.say, {"a": self.score_a, "b": self.score_b}
+        if self.winner == "undecided":
+            return say("Undecided, {a:g} : {b:g}", **scores)
+        names = {"winner": self.winner.upper(), "stance": self.stance_a if self.winner == "a" else self.stance_b}
+        if self.conceded:
+            loser = self.conceded.upper()
+            return say("Debater {winner} ({stance}) wins: Debater {loser} conceded", **names, loser=loser)
+        first, second = sorted(scores.values(), reverse=True)
+        return say("Debater {winner} ({stance}) wins, {first:g} : {second:g}", **names, first=first, second=second)
+
+    def rests_on(self) -> Basis:
+        """With what the winner said."""
+        return super().rests_on()._replace(seats=frozenset({f"debater_{self.winner}"}))
+
+    def rated(self) -> float | None:
+        """How good the debate was: what the judge gave to both sides, on average."""
+        return None if self.fallback else round((self.score_a + self.score_b) / 2, 2)
+
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        return (
+            ("", self.say("stance"), self.say("score")),
+            ("Debater A", self.stance_a, f"{self.score_a:g}"),
+            ("Debater B", self.stance_b, f"{self.score_b:g}"),
+        )

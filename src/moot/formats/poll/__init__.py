@@ -1,0 +1,1 @@
+"""The poll: independent answers and a rule that counts them."""

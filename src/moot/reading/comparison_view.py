@@ -1,0 +1,79 @@
+"""A comparison of two debates as JSON."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from moot.core.claims import Claim
+from moot.core.trust import Trust
+from moot.reading.comparison import Comparison
+from moot.reading.debate import Reading
+from moot.reading.views import DebateView, debate_view
+
+
+class SideView(BaseModel):
+    """What one of the two came to."""
+
+    debate: DebateView
+    summary: str | None
+    lead: str
+    trust: Trust | None
+    next_steps: list[str]
+
+
+class PairView(BaseModel):
+    name: str
+    a: str
+    b: str
+    differs: bool
+
+
+class SharedClaimView(BaseModel):
+    a: Claim
+    b: Claim
+
+
+class ComparedClaims(BaseModel):
+    both: list[SharedClaimView] = Field(description="made of the same words in both, or nearly; no model compares them")
+    only_a: list[Claim]
+    only_b: list[Claim]
+
+
+class ComparisonView(BaseModel):
+    relation: str = Field(description="how one came of the other, if it did")
+    same_question: bool
+    same_outcome: bool = Field(description="whether both headlines are the same, word for word")
+    a: SideView
+    b: SideView
+    setup: list[PairView] = Field(description="what was chosen for each")
+    taken: list[PairView] = Field(description="what each took")
+    claims: ComparedClaims
+
+
+def comparison_view(both: Comparison) -> ComparisonView:
+    claims = both.claims
+    return ComparisonView(
+        relation=both.relation,
+        same_question=both.same_question,
+        same_outcome=both.same_outcome,
+        a=_side(both.a),
+        b=_side(both.b),
+        setup=[PairView(**pair._asdict(), differs=pair.differs) for pair in both.setup],
+        taken=[PairView(**pair._asdict(), differs=pair.differs) for pair in both.taken],
+        claims=ComparedClaims(
+            both=[SharedClaimView(a=each.a, b=each.b) for each in claims.both],
+            only_a=list(claims.only_a),
+            only_b=list(claims.only_b),
+        ),
+    )
+
+
+def _side(reading: Reading) -> SideView:
+    outcome = reading.outcome
+    return SideView(
+        debate=debate_view(reading),
+        summary=outcome.summary if outcome else None,
+        lead=outcome.lead if outcome else "",
+        trust=outcome.trust if outcome else None,
+        next_steps=list(reading.next_steps),
+    )

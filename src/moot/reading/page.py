@@ -1,0 +1,54 @@
+"""What readers see of the outcome of a debate: as its format declares it, or the usual."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from moot.core.page import Figure, OutcomePage, Prose, Section, Table, lines_of, present
+from moot.core.page import Lines as LinesOf
+from moot.errors import ScriptChanged
+from moot.trust.block import block_of, figures
+
+if TYPE_CHECKING:
+    from moot.core.debate import Outcome
+    from moot.reading.debate import Reading
+
+
+def page_of(reading: Reading) -> OutcomePage | None:
+    """None while there is no outcome."""
+    outcome = reading.outcome
+    if outcome is None:
+        return None
+    own = reading.format.page
+    if own and isinstance(outcome, reading.format.outcome):
+        try:
+            return own(reading.debate, outcome)
+        except (ScriptChanged, ValidationError):  # its turns are of another version
+            pass
+    return usual_page(reading, outcome)
+
+
+def usual_page(reading: Reading, outcome: Outcome) -> OutcomePage:
+    """Headline, lead, trust; then the document or the summary, the numbers, the pictures, what weakens it."""
+    say, document = outcome.say, reading.document if outcome.shows_document else None
+    body = Prose(document, is_document=True) if document else Prose(outcome.summary)
+    table = outcome.table()
+    return OutcomePage(
+        label=say("Outcome"),
+        headline=outcome.headline(),
+        lead=outcome.lead,
+        trust=block_of(outcome),
+        sections=present(
+            Section("words", say("In words"), (body,) if body.text.strip() else ()),
+            Section("numbers", say("In numbers"), (Table(table),) if table else ()),
+            Section("pictures", say("In pictures"), tuple(map(Figure, reading.charts))),
+            Section("figures", "", figures(outcome.figures, say)),
+            Section("caveats", say("Before you trust it"), _lines(outcome.caveats)),
+        ),
+    )
+
+
+def _lines(texts: list[str]) -> tuple[LinesOf, ...]:
+    return (LinesOf(lines_of(*texts), "turn"),) if texts else ()

@@ -1,0 +1,142 @@
+"""The first debate: one that a large model had, shown as fast as it is read, then one of your own.
+
+Nothing of the user's is read or kept for the recording: it plays with nothing configured and no network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from rich.console import Console
+
+from moot.app import build
+from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted
+from moot.core.format import AnyFormat
+from moot.examples.catalog import Example, examples, find
+from moot.llm.recording import Recording
+from moot.reading.debate import Reading
+from moot.reading.words import is_speech
+from moot.settings import AppSettings
+from moot.terminal.ask import line
+from moot.terminal.asked import Asked
+from moot.terminal.commands import Tape, debate
+from moot.terminal.tables import introduction
+from moot.terminal.views import View
+from moot.terminal.watch import Exit, Watching, print_note, print_outcome, view_of
+
+LETTERS_PER_SECOND = 45.0
+"""As fast as a page is read that one does not study."""
+SUGGESTED = "Cats are better than dogs"
+LABEL = "A recording: a large model argued this once, and nothing is computed now."
+WAYS = (
+    f'Live, with your own question: moot debate "{SUGGESTED}" --format duel\n'
+    "It takes the model whose key is set, a running Ollama, or the tiny built-in one; moot models tells which."
+)
+
+
+async def demo(name: str | None, speed: float) -> Exit:
+    example = find(name) if name else examples()[-1]
+    console, how = Console(), Watching()
+    print_note(console, f"{LABEL} Ctrl-C leaves it." if how.talks and speed else LABEL, "yellow")
+    played = await _played(example)
+    console.print(introduction(played.reading), soft_wrap=not console.is_terminal)
+    with closing(view_of(played.reading)) as view:
+        finished = await _until_interrupted(_show(played, view, speed if console.is_terminal else 0))
+    if finished:
+        print_outcome(console, played.reading)
+    if not how.talks:
+        print_note(console, WAYS)
+        return Exit.DONE
+    return await _offer(how)
+
+
+async def _offer(how: Watching) -> Exit:
+    question = await line(f"\nNow live: your question (Enter for “{SUGGESTED}”, q to leave): ")
+    if question is None or question.lower() in ("q", "quit"):
+        return Exit.DONE
+    asked = Asked(question or SUGGESTED, examples()[-1].format, {"max_rounds": 2}, [], [])
+    return await debate(asked, Tape(), how)
+
+
+class _Played(NamedTuple):
+    """A debate that is over, and what was told of it on the way."""
+
+    reading: Reading
+    events: tuple[Event, ...]
+
+    @property
+    def format(self) -> AnyFormat:
+        return self.reading.format
+
+
+async def _played(example: Example) -> _Played:
+    """The recording, played at once in a store of its own, without anything that the user has configured."""
+    told: list[Event] = []
+    with TemporaryDirectory(prefix="moot-demo-", ignore_cleanup_errors=True) as folder:
+        database = f"sqlite:///{(Path(folder) / 'demo.db').as_posix()}"
+        chosen = AppSettings.model_construct(database_url=database, decisions=Path(folder))
+        async with build(chosen, {}, tape=Recording.load(example.recording)) as app:
+            record = await app.create(example.format, example.topic, example.settings())
+            await app.run(record.id, told.append)
+            return _Played(await app.read(record.id), tuple(told))
+
+
+async def _show(played: _Played, view: View, speed: float) -> None:
+    async for event in _paced(played, speed):
+        view.show(event)
+
+
+async def _paced(played: _Played, speed: float) -> AsyncIterator[Event]:
+    """Its events turn by turn; what is read comes word by word, what only examines comes at once."""
+    started: dict[int, TurnStarted] = {}
+    for event in played.events:
+        if isinstance(event, TurnStarted):
+            started[event.position] = event
+        elif isinstance(event, TurnFinished) and speed and _is_read(played.format, event):
+            yield started[event.position]
+            for chunk in _words(started[event.position], event):
+                yield chunk
+                await asyncio.sleep(len(chunk.text) / (LETTERS_PER_SECOND * speed))
+            yield event
+        elif not isinstance(event, TurnChunk):
+            yield event
+
+
+def _is_read(format: AnyFormat, event: TurnFinished) -> bool:
+    return is_speech(format, event) and event.kind not in format.folded
+
+
+def _words(started: TurnStarted, finished: TurnFinished) -> Iterator[TurnChunk]:
+    for word in re.finditer(r"\S+\s*|\s+", finished.content):
+        yield TurnChunk(
+            debate=started.debate,
+            seat=started.seat,
+            kind=started.kind,
+            round=started.round,
+            position=started.position,
+            offset=word.start(),
+            text=word[0],
+        )
+
+
+async def _until_interrupted(showing: Coroutine[None, None, None]) -> bool:
+    """Whether it came to its end; Ctrl-C leaves the recording, not the program, where signals can be heard."""
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(showing)
+    with suppress(NotImplementedError):
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        return False
+    finally:
+        with suppress(NotImplementedError):
+            loop.remove_signal_handler(signal.SIGINT)
+    return True

@@ -1,0 +1,92 @@
+"""What helps to write a command: examples below its help, words to complete, what was meant by a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import typer
+
+from moot.errors import meant
+
+_FOLDER = Path(__file__).parent.parent / "formats"
+FORMATS = sorted(file.parent.name for file in _FOLDER.glob("*/format.py"))
+"""Those of moot, as `moot.formats` has them, which is slow to import; packages may add others."""
+PROVIDERS = "deepseek openai anthropic gemini openrouter mistral groq together xai ollama vllm llamacpp lmstudio local"
+EXAMPLES = {
+    "debate": (
+        'moot debate "Should we use Redis or PostgreSQL for caching?" --source our-numbers.pdf',
+        'moot debate "Tabs are better than spaces" -f duel -m ollama:qwen3:32b',
+        'moot debate "Which database?" --perspectives 3 --no-checkpoints --estimate',
+        "moot debate --resume DEB-k3v8q2ab --model openai:gpt-4.1",
+    ),
+    "fork": ("moot fork DEB-k3v8q2ab --at 4 -m openai:gpt-4.1",),
+    "evaluate": ("moot evaluate ideas/balcony-solar", "moot evaluate ideas/* --compare"),
+    "reply": ('moot reply DEB-k3v8q2ab --guide "Think of the three-person team"', "moot reply DEB-k3v8q2ab --approve"),
+    "rate": ('moot rate DEB-k3v8q2ab 4 --comment "Missed the licence"',),
+    "export": (
+        "moot export DEB-k3v8q2ab --as html -o decision.html",
+        "moot export --all --as jsonl -o traces --since 2026-01-01",
+    ),
+    "workflow": ("moot workflow DEB-k3v8q2ab",),
+    "perspectives": ("moot perspectives",),
+    "show": ("moot show DEB-k3v8q2ab", "moot show DEB-k3v8q2ab --claims"),
+    "stop": ("moot stop DEB-k3v8q2ab",),
+    "conclude": ("moot conclude DEB-k3v8q2ab",),
+    "rejudge": ("moot rejudge DEB-k3v8q2ab --judge anthropic:claude-sonnet-4-5 --judgings 8",),
+    "claims": ('moot claims "latency"',),
+    "serve": ("moot serve", "MOOT_TOKEN=… moot serve --host 0.0.0.0 --port 80"),
+    "worker": ("MOOT_DATABASE_URL=postgresql://… moot worker --concurrency 20",),
+    "mcp": ("claude mcp add moot -- moot mcp", "moot mcp --http --port 8322"),
+    "doctor": ("moot doctor",),
+    "demo": ("moot demo", "moot demo --speed 3"),
+    "allow": ("moot allow", "moot allow --list"),
+    "models pull": ("moot models pull https://…/qwen3-4b.gguf --name qwen3", "moot debate … -m local:qwen3"),
+    "traces stats": ("moot traces stats --json",),
+    "db upgrade": ("moot db upgrade",),
+    "templates list": ("moot templates list",),
+    "templates show": ("moot templates show fermi-estimate",),
+    "templates search": ('moot templates search "How many piano tuners are in Chicago?" --top 1',),
+    "templates add": ("moot templates add my-template.md",),
+    "templates remove": ("moot templates remove my-template",),
+}
+"""By the words of the command."""
+
+
+def with_examples(app: typer.Typer, group: str = "") -> None:
+    """Put the examples of its commands below their help."""
+    for command in app.registered_commands:
+        name = command.name or (command.callback.__name__ if command.callback else "")
+        shown = EXAMPLES.get(f"{group} {name}".strip(), ())
+        if shown:
+            command.epilog = "\b\n" + "\n".join(("Examples:", *(f"  {example}" for example in shown)))
+    for each in app.registered_groups:
+        if each.typer_instance:
+            with_examples(each.typer_instance, each.name or "")
+
+
+def complete_format(incomplete: str) -> Iterable[str]:
+    return (name for name in FORMATS if name.startswith(incomplete))
+
+
+def complete_model(incomplete: str) -> Iterable[str]:
+    return (f"{name}:" for name in PROVIDERS.split() if name.startswith(incomplete))
+
+
+def misused(error: typer.TyperException) -> int:
+    """Tell what is wrong with the words of a command; its exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # a group without its command: what there is
+        typer.echo(error.format_message())
+        return 0
+    typer.echo(f"moot: {_in_a_line(error)}", err=True)
+    return 2
+
+
+def _in_a_line(error: typer.TyperException) -> str:
+    option, near = getattr(error, "option_name", ""), sorted(getattr(error, "possibilities", None) or ())
+    said = error.format_message().strip().rstrip(".")
+    if option and hasattr(error, "possibilities"):
+        said = f"there is no option {option}{meant(option, near)}"
+    said = said.replace(". Did you mean", ", did you mean")
+    context = getattr(error, "ctx", None)
+    return f"{said}{'' if said.endswith('?') else ';'} see: {context.command_path if context else 'moot'} --help"

@@ -1,0 +1,293 @@
+"""Where citations lead: each tag of a text to its source, and there to the page, the section or the words it quotes.
+
+A tag stands in square brackets, [S1] or [S3 p. 12], or without them, S1 says. Without them it is one only if there is
+such a source, and neither the question nor a source has it as a word of its own: S3 may be the name of something.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from moot.sources.citations import Found, found_in
+from moot.sources.quotes import Checked, Span, check_all, contains, places
+from moot.sources.source import Source, tags
+from moot.text.plain import normalized
+
+Use: TypeAlias = Literal["carried", "cited", "unused"]
+"""`carried`: what the decision rests on cites it."""
+Fault: TypeAlias = Literal["no_source", "no_page", "other_page", "no_section", "not_found", "misquoted"]
+
+MAX_PART = 40_000
+"""Characters of a long source that are shown at once."""
+BRACKETED = 80
+"""Characters before a tag in which the bracket may open that it stands in."""
+_TAG = re.compile(
+    r"(?<![\w/.#-])(?P<tag>[Ss][1-9]\d{0,2})\b(?!-\w|/\w|\.\w)"
+    r"(?:,?\s?(?:pp?\.?|pages?|S\.|Seiten?)\s?(?P<page>\d{1,5})(?!\d)|,?\s?§\s?(?P<section>[^\]\[\n]{1,80}?)\s?(?=[\])]))?"
+)
+_OPENED = re.compile(r"\[[^\[\]\n]*$")
+_TAG_LIKE = re.compile(r"\bS[1-9]\d{0,2}\b")
+
+
+class Reference(NamedTuple):
+    """A tag in a text, what it names beside the source, and what is quoted with it."""
+
+    start: int
+    end: int
+    tag: str
+    page: int | None = None
+    section: str = ""
+    quote: str = ""
+
+
+class Target(NamedTuple):
+    """A place in a source, and the name of the anchor there; "" at its top."""
+
+    at: int
+    anchor: str
+
+
+class Passage(NamedTuple):
+    """A piece of a source that turns quote, or name by its heading; `exact` unless they quote it in other words."""
+
+    start: int
+    end: int
+    exact: bool
+    turns: tuple[int, ...]
+
+
+class Unresolved(NamedTuple):
+    """A citation that leads nowhere; `says` is what the source says instead, or the page on which it does."""
+
+    turn: int
+    cited: str
+    fault: Fault
+    quote: str = ""
+    says: str = ""
+
+
+class SourceText:
+    """The text of a source in its NFC form, in which places are found and which is shown part by part."""
+
+    def __init__(self, text: str) -> None:
+        self.text = normalized("NFC", text)
+
+    @cached_property
+    def pages(self) -> tuple[int, ...]:
+        """Where each page begins; none in a text without pages."""
+        breaks = [found.end() for found in re.finditer("\f\n?", self.text)]
+        return (0, *breaks) if breaks else ()
+
+    @cached_property
+    def parts(self) -> tuple[Span, ...]:
+        """Parts that end with a line, unless that is longer than a part."""
+        found: list[Span] = []
+        start = 0
+        while len(self.text) - start > MAX_PART:
+            cut = max(self.text.rfind(mark, start + MAX_PART // 2, start + MAX_PART) for mark in "\n\f")
+            end = start + MAX_PART if cut < 0 else cut + 1
+            found.append((start, end))
+            start = end
+        return (*found, (start, len(self.text)))
+
+    def page_at(self, at: int) -> int | None:
+        return sum(begin <= at for begin in self.pages) or None
+
+    def part_at(self, at: int) -> int:
+        """From 1."""
+        return sum(start <= at for start, _ in self.parts)
+
+    def page(self, number: int) -> int | None:
+        """Where a page begins, if there is one of that number."""
+        return self.pages[number - 1] if 0 < number <= len(self.pages) else None
+
+    def page_of(self, quote: str, named: int) -> int | None:
+        """The page on which a quote stands: the one that is named for it, if it does there too or reaches there."""
+        found = [page for place in places(quote, self.text) for page in map(self.page_at, place)]
+        there = named in found or contains(quote, self.text[self.page(named) : self.page(named + 1)])
+        return named if there else next(iter(found), None)
+
+    def section(self, title: str) -> Span | None:
+        """The first line that ends with the words of a heading."""
+        wanted = title.strip(" .,;:\"'“”#").casefold()
+        lines = re.finditer(r"(?m)^.+$", self.text)
+        named = (line.span() for line in lines if line[0].casefold().rstrip(" #").endswith(wanted))
+        return next(named, None) if wanted else None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceUse:
+    """What became of one source; `turns` are those that cite it."""
+
+    tag: str
+    name: str
+    source: SourceText
+    use: Use
+    turns: tuple[int, ...]
+    passages: tuple[Passage, ...]
+
+    def words(self, passage: Passage) -> str:
+        return self.source.text[passage.start : passage.end]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What a debate has made of its sources."""
+
+    sources: tuple[SourceUse, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+
+    def of_use(self, use: Use) -> tuple[SourceUse, ...]:
+        return tuple(each for each in self.sources if each.use == use)
+
+
+class Index:
+    """The sources of a debate, in which references are found and followed; made by `index`."""
+
+    def __init__(self, sources: Sequence[Source], topic: str) -> None:
+        self._sources = tags(sources)
+        self._all = tuple(sources)
+        words = {word for text in (topic, *(each.text for each in sources)) for word in _TAG_LIKE.findall(text)}
+        self._bare = self._sources.keys() - words
+        self._texts: dict[str, SourceText] = {}
+        self._cited: dict[str, _Cited] = {}
+        self._near: dict[tuple[str, str], int] = {}
+
+    @property
+    def has_sources(self) -> bool:
+        return bool(self._sources)
+
+    def source(self, tag: str) -> SourceText | None:
+        return self._text(tag) if tag in self._sources else None
+
+    def _text(self, tag: str) -> SourceText:
+        if tag not in self._texts:
+            self._texts[tag] = SourceText(self._sources[tag].text)
+        return self._texts[tag]
+
+    def references(self, text: str) -> list[Reference]:
+        """The tags of a text, in order."""
+        if not self._sources:
+            return []
+        quoted = sorted(each for each in found_in(text, self._sources) if each.citation.tag)
+        return [found for match in _TAG.finditer(text) if (found := self._reference(text, match, quoted))]
+
+    def _reference(self, text: str, match: re.Match[str], quoted: Sequence[Found]) -> Reference | None:
+        at, tag = match.start(), match["tag"].upper()
+        last = bisect_right(quoted, at, key=lambda each: each.start)
+        before = quoted[max(0, last - 1) : last]
+        quote = next((each.citation.quote for each in before if each.citation.tag == tag and at < each.end), "")
+        if not (quote or match["tag"] in self._bare or _OPENED.search(text[max(0, at - BRACKETED) : at])):
+            return None
+        page, section = match["page"], (match["section"] or "").strip()
+        return Reference(at, match.end(), tag, int(page) if page else None, section, quote)
+
+    def target(self, found: Reference) -> Target | None:
+        """Where in its source a reference leads: to the quoted words, else to the section or page, else to the top.
+
+        None where there is no such source. Words that are quoted wrongly are found if a report knows them.
+        """
+        source = self.source(found.tag)
+        if source is None:
+            return None
+        quoted = places(found.quote, self._sources[found.tag].text) if found.quote else ()
+        section = source.section(found.section) if found.section else None
+        at = quoted[0][0] if quoted else section[0] if section else self._near.get((found.tag, found.quote))
+        if at is not None:
+            return Target(at, f"at-{at}")
+        page = source.page(found.page) if found.page is not None else None
+        return Target(0, "") if page is None else Target(page, f"page-{found.page}")
+
+    def report(self, said: Mapping[int, str], basis: Iterable[str] = (), linked: Collection[int] = ()) -> SourceReport:
+        """What turns cite, by position; a decision rests on the words of `basis` and on the turns it is `linked` to."""
+        if not self._sources:
+            return SourceReport()
+        self._cited |= {text: self._look(text) for text in said.values() if text not in self._cited}
+        found = {turn: self._cited[text] for turn, text in said.items()}
+        carried = {each.tag for text in basis for each in self.references(text)}
+        carried |= {tag for turn in linked if turn in found for tag in found[turn].rightly}
+        uses = (self._use(tag, found, tag in carried) for tag in self._sources)
+        faults = (fault._replace(turn=turn) for turn, each in found.items() for fault in each.faults)
+        return SourceReport(tuple(uses), tuple(faults))
+
+    def _use(self, tag: str, found: Mapping[int, _Cited], carried: bool) -> SourceUse:
+        turns = tuple(turn for turn, each in found.items() if tag in each.tags)
+        by_place: dict[tuple[int, int, bool], list[int]] = {}
+        for turn, each in found.items():
+            for place in each.places.get(tag, ()):
+                by_place.setdefault(place, []).append(turn)
+        passages = tuple(Passage(*place, tuple(dict.fromkeys(by))) for place, by in sorted(by_place.items()))
+        use: Use = "carried" if carried else "cited" if turns else "unused"
+        return SourceUse(tag, self._sources[tag].name, self._text(tag), use, turns, passages)
+
+    def _look(self, text: str) -> _Cited:
+        """What one text cites; a quote is looked for once, however often its text is shown."""
+        cited = _Cited()
+        if references := self.references(text):
+            checked = {(each.tag, each.quote): each for each in check_all(text, self._all)}
+            for each in references:
+                self._add(cited, each, checked.get((each.tag, each.quote)))
+        return cited
+
+    def _add(self, cited: _Cited, found: Reference, quote: Checked | None) -> None:
+        source = self.source(found.tag)
+        if fault := _fault(found, source, quote):
+            cited.faults.append(Unresolved(0, _written(found), fault[0], found.quote, fault[1]))
+        if source is None:
+            return
+        cited.tags.add(found.tag)
+        if not (quote and quote.false):
+            cited.rightly.add(found.tag)
+        own = cited.places.setdefault(found.tag, [])
+        if quote and quote.verdict == "verified":
+            exact = places(quote.quote, self._sources[found.tag].text)
+            own.extend((start, start + len(source.text[start:end].rstrip(",;:.")), True) for start, end in exact)
+        elif quote and quote.passage:
+            parts = [(source.text.find(part), len(part)) for part in quote.passage.split(" … ")]
+            near = [(at, at + length, False) for at, length in parts if at >= 0]
+            own.extend(near)
+            if near:
+                self._near[found.tag, found.quote] = near[0][0]
+        if found.section and (span := source.section(found.section)):
+            own.append((*span, True))
+
+
+@lru_cache(maxsize=8)
+def index(sources: tuple[Source, ...], topic: str) -> Index:
+    return Index(sources, topic)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cited:
+    """What one text cites: tags, those that it quotes rightly, the places it quotes, and what leads nowhere."""
+
+    tags: set[str] = field(default_factory=set)
+    rightly: set[str] = field(default_factory=set)
+    places: dict[str, list[tuple[int, int, bool]]] = field(default_factory=dict)
+    faults: list[Unresolved] = field(default_factory=list)
+
+
+def _fault(found: Reference, source: SourceText | None, quote: Checked | None) -> tuple[Fault, str] | None:
+    """Why it leads nowhere, and what the source says instead."""
+    if source is None:
+        return "no_source", ""
+    if quote and quote.false:
+        return ("misquoted", quote.passage) if quote.passage else ("not_found", "")
+    if found.page is not None:
+        if source.page(found.page) is None:
+            return "no_page", ""
+        page = source.page_of(found.quote, found.page) if quote and quote.verdict == "verified" else None
+        if page not in (None, found.page):
+            return "other_page", f"p. {page}"
+    return ("no_section", "") if found.section and not source.section(found.section) else None
+
+
+def _written(found: Reference) -> str:
+    """S3, S3 p. 12 or S3 § Results."""
+    page = f" p. {found.page}" if found.page is not None else ""
+    return f"{found.tag}{page}{f' § {found.section}' if found.section else ''}"

@@ -1,0 +1,204 @@
+"""The claims of a debate as a map: a layer for each set of speeches, a box for each claim, a line for what it answers.
+
+Attacks, supports and giving way differ in the form of their lines, not in colour alone. Boxes are laid out for letters
+of one width, so that whatever a model wrote stays inside its box, in any script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells
+
+from moot.core.claims import Claim, How, Ledger
+from moot.text.plain import printable
+from moot.web.charts.drawing import point
+
+BOX, GAP, LEFT, TOP, BETWEEN = 234, 70, 40, 48, 14
+ROOM, LINES = 32, 4
+"""Cells in a line of a box, and lines."""
+LINE, HEAD = 17, 34
+SWEEPS = 12
+FALLEN = ("dropped", "withdrawn")
+MARKERS = (
+    '<marker id="m-attacks" viewBox="0 0 8 10" refX="4" refY="5" markerWidth="8" markerHeight="10"'
+    ' markerUnits="userSpaceOnUse" orient="auto"><path class="h-attacks" d="M4 0V10"/></marker>'
+    '<marker id="m-supports" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="9" markerHeight="9"'
+    ' markerUnits="userSpaceOnUse" orient="auto"><path class="h-supports" d="M0 0L10 5L0 10Z"/></marker>'
+    '<marker id="m-gives" viewBox="0 0 10 10" refX="5" refY="5" markerWidth="7" markerHeight="7"'
+    ' markerUnits="userSpaceOnUse" orient="auto"><circle class="h-gives" cx="5" cy="5" r="4"/></marker>'
+)
+MARKER: Mapping[How, str] = {
+    "attacks": "m-attacks",
+    "supports": "m-supports",
+    "concedes": "m-gives",
+    "withdraws": "m-gives",
+}
+
+
+class Layer(NamedTuple):
+    """The claims of speeches that belong together, under what readers call these."""
+
+    title: str
+    claims: Sequence[Claim]
+
+
+class Box(NamedTuple):
+    x: float
+    y: float
+    height: float
+    lines: tuple[str, ...]
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.height / 2
+
+
+class Look(NamedTuple):
+    """What a map shows of a claim besides its words."""
+
+    colour: Callable[[Claim], int]
+    who: Callable[[Claim], str]
+    link: Callable[[Claim], str]
+    decisive: frozenset[str] = frozenset()
+
+
+def claim_map(layers: Sequence[Layer], look: Look) -> str:
+    """The whole of it as SVG; every claim is a link to where it was made."""
+    ordered = _ordered([list(layer.claims) for layer in layers])
+    boxes, height = _boxes(ordered)
+    width = LEFT + 16 + (BOX + GAP) * len(layers) - GAP
+    number = sum(map(len, ordered))
+    label = f"Argument map: {number} claims in {len(layers)} layers. The same as a list stands below."
+    return "".join(
+        (
+            f'<svg class="map{_size(len(layers))}" viewBox="0 0 {width} {height:.0f}" width="{width}"'
+            f' height="{height:.0f}" role="group" aria-label="{label}"><defs>{MARKERS}</defs>',
+            *(
+                f'<text class="layer" x="{LEFT + at * (BOX + GAP)}" y="26">{_clean(layer.title)}</text>'
+                for at, layer in enumerate(layers)
+            ),
+            *(_line(claim, boxes, link.how, link.to) for claim in _all(ordered) for link in claim.links),
+            *(_node(claim, boxes[claim.id], look) for claim in _all(ordered)),
+            "</svg>",
+        )
+    )
+
+
+def _size(layers: int) -> str:
+    """Four layers are made to fit a usual window; more have their size, and are scrolled."""
+    return " wide" if layers == 4 else " widest" if layers > 4 else ""
+
+
+def layers_of(ledger: Ledger, title: Callable[[Claim], str]) -> list[Layer]:
+    """Claims under the same title, in the order in which these begin."""
+    found: dict[str, list[Claim]] = {}
+    for claim in ledger.claims:
+        found.setdefault(title(claim), []).append(claim)
+    return [Layer(name, claims) for name, claims in found.items()]
+
+
+def _all(layers: Sequence[Sequence[Claim]]) -> Iterator[Claim]:
+    return (claim for layer in layers for claim in layer)
+
+
+def _ordered(layers: list[list[Claim]]) -> list[list[Claim]]:
+    """Neighbours are exchanged as long as the lines get shorter by it; a ledger is bounded, and so is this."""
+    answers = {claim.id: [link.to for link in claim.links] for claim in _all(layers)}
+    for claim in list(_all(layers)):
+        for link in claim.links:
+            answers.setdefault(link.to, []).append(claim.id)
+    tallest = max(map(len, layers), default=0)
+    at = {claim.id: _share(n, layer, tallest) for layer in layers for n, claim in enumerate(layer)}
+    for sweep in range(SWEEPS):
+        for layer in layers if sweep % 2 == 0 else reversed(layers):
+            layer.sort(key=lambda claim: _mean([at[id] for id in answers[claim.id] if id in at], at[claim.id]))
+            at |= {claim.id: _share(n, layer, tallest) for n, claim in enumerate(layer)}
+    return layers
+
+
+def _share(place: int, layer: Sequence[Claim], tallest: int) -> float:
+    return (place + 0.5) * tallest / len(layer)
+
+
+def _mean(places: Sequence[float], own: float) -> float:
+    return sum(places) / len(places) if places else own
+
+
+def _boxes(layers: Sequence[Sequence[Claim]]) -> tuple[dict[str, Box], float]:
+    """Where each claim stands; short layers are spread over the height of the tallest."""
+    lines = {claim.id: _wrapped(claim.text) for claim in _all(layers)}
+    tall = {id: HEAD + LINE * len(own) for id, own in lines.items()}
+    need = [sum(tall[claim.id] + BETWEEN for claim in layer) for layer in layers]
+    height = TOP + max(need, default=0) + 10
+    boxes: dict[str, Box] = {}
+    for at, layer in enumerate(layers):
+        spare = (height - 10 - TOP - need[at]) / (len(layer) + 1)
+        y = TOP + spare
+        for claim in layer:
+            boxes[claim.id] = Box(LEFT + at * (BOX + GAP), y, tall[claim.id], lines[claim.id])
+            y += tall[claim.id] + BETWEEN + spare
+    return boxes, height
+
+
+def _line(claim: Claim, boxes: Mapping[str, Box], how: How, to: str) -> str:
+    if to not in boxes:
+        return ""
+    here, there = boxes[claim.id], boxes[to]
+    bend = 34.0 if here.x == there.x else max(46.0, (here.x - there.x - BOX) / 2)
+    end = there.x - 4 if here.x == there.x else there.x + BOX + 4
+    turn = end - bend if here.x == there.x else end + bend
+    curve = f"M{here.x:g} {here.middle:.0f}C{here.x - bend:.0f} {here.middle:.0f} {turn:.0f} {there.middle:.0f}"
+    return (
+        f'<path class="link {how}" data-from="{claim.id}" data-to="{to}" marker-end="url(#{MARKER[how]})"'
+        f' d="{curve} {end:g} {there.middle:.0f}"/>'
+    )
+
+
+def _node(claim: Claim, box: Box, look: Look) -> str:
+    decisive = claim.id in look.decisive
+    status = f"{'decisive · ' if decisive else ''}{claim.status or ''}"
+    label = ", ".join(filter(None, (claim.id, look.who(claim), status)))
+    kinds = f"node seat-{look.colour(claim)}{' gone' if claim.status in FALLEN else ''}{' key' if decisive else ''}"
+    x, y = box.x, round(box.y)
+    return "".join(
+        (
+            f'<a class="{kinds}" href="{escape(look.link(claim))}" data-id="{claim.id}" data-turn="{claim.turn}"'
+            f' data-status="{claim.status or ""}" aria-label="{_clean(label)}: {_clean(claim.text)}">',
+            f'<rect class="box" x="{x:g}" y="{y}" width="{BOX}" height="{box.height:g}" rx="7"/>',
+            f'<rect class="edge" x="{x:g}" y="{y + 1}" width="4" height="{box.height - 2:g}" rx="2"/>',
+            point(max(0, look.colour(claim) - 1), x + 17, y + 15),
+            f'<text class="id" x="{x + 28:g}" y="{y + 19}">{claim.id}</text>',
+            f'<text class="end" x="{x + BOX - 10:g}" y="{y + 19}">{status}</text>',
+            *(
+                f'<text class="words" x="{x + 14:g}" y="{y + 38 + LINE * at}">{_clean(words)}</text>'
+                for at, words in enumerate(box.lines)
+            ),
+            "</a>",
+        )
+    )
+
+
+def _wrapped(text: str) -> tuple[str, ...]:
+    """Lines that fit, at words where there are words; what is too much ends in an ellipsis."""
+    lines = [""]
+    for word in _one_line(text).split():
+        for part in chop_cells(word, ROOM) or [""]:
+            glued = f"{lines[-1]} {part}".strip()
+            if cell_len(glued) <= ROOM:
+                lines[-1] = glued
+            else:
+                lines.append(part)
+        if len(lines) > LINES:
+            return (*lines[: LINES - 1], f"{chop_cells(lines[LINES - 1], ROOM - 1)[0]}…")
+    return tuple(lines)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _clean(text: str) -> str:
+    return escape(_one_line(text))

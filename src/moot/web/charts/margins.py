@@ -1,0 +1,124 @@
+"""Margins of judgings: a dot for each, the band in which nothing is decided, their mean and its interval.
+
+The first side is ahead on the left of the middle, the second on the right, wherever the reader begins.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import ceil
+
+from moot.core.charts import JudgedMargin, MarginChart, MarginRow, plain
+from moot.web.charts.drawing import WIDE, Chart, Scale, chart, circle, in_key, line, path, rect, series_class, words
+
+LEFT, RIGHT, TOP = 40.0, 40.0, 30.0
+NAME, STACK, MEAN = 22.0, 18.0, 34.0
+"""Heights: of a row's name, of a dot on another, and of the mean with its interval."""
+DOT = 6.5
+
+
+def margins(name: str, data: MarginChart, colours: tuple[int, int] = (0, 1)) -> Chart:
+    scale, top = _scale(data), TOP
+    named = any(row.name for row in data.rows)
+    bottom = top + sum(_height(row, named) for row in data.rows)
+    marks = [*_ground(data, scale, bottom)]
+    for row in data.rows:
+        marks += _row(row, scale, top, named)
+        top += _height(row, named)
+    marks += _axis(data, scale, bottom, colours)
+    description = "; ".join(f"{row.name or data.title}: {_told(row, data)}" for row in data.rows)
+    header = ("", "shown first", *data.sides, "margin")
+    cells, key, finding = _cells(data), _key(data), data.finding
+    height = bottom + 46
+    return chart(name, data.title, description, height, marks, header, cells, width=WIDE, finding=finding, key=key)
+
+
+def _scale(data: MarginChart) -> Scale:
+    """The first side to the left: a margin of its favour is drawn below 0."""
+    far = (abs(value) for row in data.rows for value in (row.low, row.high, *(dot.margin for dot in row.dots)))
+    most = min(10.0, ceil(max(data.clear + 1, *far)))
+    return Scale(-most, most, LEFT, WIDE - RIGHT)
+
+
+def _key(data: MarginChart) -> Iterator[tuple[str, str]]:
+    yield in_key(circle("judged", 14, 8, 6)), f"{data.sides[0]} shown first"
+    yield in_key(circle("judged mirrored", 14, 8, 6)), f"{data.sides[1]} shown first"
+    yield in_key(path("judged", [((14, 1), (21, 8), (14, 15), (7, 8), (14, 1))])), "mean, with its interval"
+
+
+def _height(row: MarginRow, named: bool) -> float:
+    highest = max(Counter(dot.margin for dot in row.dots).values(), default=1)
+    return (NAME if named else 8.0) + highest * STACK + MEAN
+
+
+def _ground(data: MarginChart, scale: Scale, bottom: float) -> Iterator[str]:
+    left, right = scale.at(-data.clear), scale.at(data.clear)
+    yield rect("band", left, TOP, right - left, bottom - TOP)
+    yield words("dim", "undecided", scale.at(0), TOP - 10, "middle")
+    step = 1 if scale.high <= 5 else 2
+    for value in range(-int(scale.high), int(scale.high) + 1, step):
+        yield line("grid", scale.at(value), TOP, scale.at(value), bottom)
+        yield words("dim", plain(abs(value)), scale.at(value), bottom + 17, "middle")
+    yield line("zero", scale.at(0), TOP, scale.at(0), bottom)
+    yield line("axis", LEFT, bottom, WIDE - RIGHT, bottom)
+
+
+def _row(row: MarginRow, scale: Scale, top: float, named: bool) -> Iterator[str]:
+    if named:
+        yield words("strong", row.name, LEFT, top + 15, room=WIDE - LEFT - RIGHT)
+    highest = max(Counter(dot.margin for dot in row.dots).values(), default=1)
+    base = top + (NAME if named else 8.0) + highest * STACK
+    stacked = Counter[float]()
+    for dot in row.dots:
+        y = base - STACK * stacked[dot.margin] - STACK / 2
+        stacked[dot.margin] += 1
+        kind = "judged mirrored" if dot.mirrored else "judged"
+        yield circle(kind, scale.at(-dot.margin), y, DOT, _points(dot.margin))
+    yield from _mean(row, scale, base + 14)
+
+
+def _mean(row: MarginRow, scale: Scale, y: float) -> Iterator[str]:
+    low, high, mean = scale.at(-row.high), scale.at(-row.low), scale.at(-row.mean)
+    yield line("range", low, y, high, y)
+    yield from (line("range", x, y - 5, x, y + 5) for x in (low, high))
+    yield path("judged", [((mean, y - 8), (mean + 8, y), (mean, y + 8), (mean - 8, y), (mean, y - 8))])
+    told = f"{_points(abs(row.mean))} ({_interval(row)})"
+    room = WIDE - high - 10
+    if room > 130:
+        yield words("strong", told, high + 10, y + 4, room=room)
+    else:
+        yield words("strong", told, low - 10, y + 4, "end", room=low - 10)
+
+
+def _interval(row: MarginRow) -> str:
+    """As seen from the side that is ahead."""
+    side = -1 if row.mean < 0 else 1
+    low, high = sorted((side * row.low, side * row.high))
+    return f"{_points(low)} to {_points(high)}"
+
+
+def _axis(data: MarginChart, scale: Scale, bottom: float, colours: tuple[int, int]) -> Iterator[str]:
+    first, second = (f"seat-text {series_class(number)}" for number in colours)
+    yield words(first, f"← {data.sides[0]} ahead by", LEFT, bottom + 40, room=WIDE / 2 - LEFT)
+    yield words(second, f"{data.sides[1]} ahead by →", WIDE - RIGHT, bottom + 40, "end", room=WIDE / 2 - RIGHT)
+
+
+def _told(row: MarginRow, data: MarginChart) -> str:
+    ahead = data.sides[0] if row.mean >= 0 else data.sides[1]
+    dots = ", ".join(_points(dot.margin) for dot in row.dots)
+    return f"{ahead} ahead by {plain(abs(round(row.mean, 1)))} on average; judgings {dots}"
+
+
+def _cells(data: MarginChart) -> Iterator[tuple[str, ...]]:
+    for row in data.rows:
+        for number, dot in enumerate(row.dots, 1):
+            yield (f"{row.name} {number}".strip(), *_dot_cells(dot, data.sides))
+
+
+def _dot_cells(dot: JudgedMargin, sides: tuple[str, str]) -> tuple[str, ...]:
+    return sides[dot.mirrored], plain(dot.scores[0]), plain(dot.scores[1]), _points(dot.margin)
+
+
+def _points(value: float) -> str:
+    return f"{round(value, 1) + 0.0:g}".replace("-", "−")

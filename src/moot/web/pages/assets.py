@@ -1,0 +1,42 @@
+"""What pages load: styles, scripts, icons. Under an address with the hash of their content a browser keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+FOLDER = Path(__file__).parent / "static"
+PREFIX = "/static"
+FOREVER = "public, max-age=31536000, immutable"
+_VERSION = re.compile(r"[0-9a-f]{12}/")
+
+
+class Assets(StaticFiles):
+    """One hash over all files: a script that imports another from beside it gets that one under the same address."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        super().__init__(directory=folder)
+        self.version = _hash(folder)
+
+    def url(self, name: str) -> str:
+        return f"{PREFIX}/{self.version}/{name}"
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        is_current = path.startswith(f"{self.version}/")
+        response = await super().get_response(_VERSION.sub("", path, count=1), scope)
+        # A page of an older version asks under an older hash: it gets what there is, and is not to keep it.
+        response.headers["cache-control"] = FOREVER if is_current else "no-cache"
+        return response
+
+
+def _hash(folder: Path) -> str:
+    whole = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            whole.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
+    return whole.hexdigest()[:12]

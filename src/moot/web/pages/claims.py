@@ -1,0 +1,109 @@
+"""What the page of a debate's claims shows: the map, and the same as a list of threads."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from moot.core.claims import Claim, Ledger
+from moot.reading.debate import Reading
+from moot.web.charts.claim_map import Look, claim_map, layers_of
+from moot.web.charts.drawing import point
+from moot.web.pages.views import colours_of
+
+FIRST, LAST = 5, 4
+"""Words of a quote that a browser looks for in a speech: where it begins, and where it ends."""
+DECISIVE = "key"
+FILTERS: Mapping[str, frozenset[str]] = {
+    "Contested": frozenset({"contested"}),
+    "Unanswered": frozenset({"unanswered", "untested"}),
+    "Conceded": frozenset({"conceded"}),
+    "Fallen": frozenset({"dropped", "withdrawn"}),
+}
+
+
+class Seated(NamedTuple):
+    """Whoever makes claims: a name, a colour and a shape."""
+
+    name: str
+    colour: int
+
+    @property
+    def mark(self) -> str:
+        return point(max(0, self.colour - 1), 6, 6, 1.25)
+
+
+class Thread(NamedTuple):
+    """A claim and those that answer it first of all."""
+
+    claim: Claim
+    seat: Seated
+    url: str
+    """To its words in the transcript."""
+    decisive: bool
+    answers: tuple[Thread, ...] = ()
+
+
+def claims_page(reading: Reading, ledger: Ledger) -> dict[str, Any]:
+    turns = {turn.position: turn for turn in reading.turns}
+    colours = colours_of(reading.format)
+    seats = {
+        seat: Seated(reading.titles.get(seat, seat), colours.get(seat, 0))
+        for seat in dict.fromkeys(claim.seat for claim in ledger.claims)
+    }
+    trust = reading.outcome.trust if reading.outcome else None
+    decisive = frozenset(each.id for each in trust.claims.decided_by) if trust and trust.claims else frozenset[str]()
+
+    def layer(claim: Claim) -> str:
+        turn = turns[claim.turn]
+        return f"Round {turn.round} · {turn.kind}" if turn.round else turn.kind.capitalize()
+
+    def url(claim: Claim) -> str:
+        return f"/debates/{reading.record.id}#{_place(claim)}"
+
+    look = Look(
+        colour=lambda claim: seats[claim.seat].colour,
+        who=lambda claim: seats[claim.seat].name,
+        link=url,
+        decisive=decisive,
+    )
+    drawn = claim_map(layers_of(ledger, layer), look)
+    return {
+        "map": drawn,
+        "version": zlib.crc32(drawn.encode()),
+        "threads": _nested([Thread(each, seats[each.seat], url(each), each.id in decisive) for each in ledger.claims]),
+        "seats": tuple(seats.values()),
+        "filters": tuple(_filters(ledger, decisive)),
+        "decided": trust.claims.text if trust and trust.claims else "",
+        "answers": sum(len(claim.links) for claim in ledger.claims),
+    }
+
+
+def _filters(ledger: Ledger, decisive: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Those by which something would be found: what a button is called, and which statuses it shows."""
+    yield "All", ""
+    if decisive:
+        yield "Decisive", DECISIVE
+    ends = {claim.status for claim in ledger.claims}
+    yield from ((name, " ".join(sorted(wanted))) for name, wanted in FILTERS.items() if ends & wanted)
+
+
+def _nested(threads: Sequence[Thread]) -> tuple[Thread, ...]:
+    """Each under what it answers first; from the last to the first, so that a thread is whole before it is hung up."""
+    below: dict[str, list[Thread]] = {}
+    roots: list[Thread] = []
+    for thread in reversed(threads):
+        whole = thread._replace(answers=tuple(reversed(below.pop(thread.claim.id, []))))
+        (below.setdefault(thread.claim.links[0].to, []) if thread.claim.links else roots).append(whole)
+    return tuple(reversed(roots))
+
+
+def _place(claim: Claim) -> str:
+    """The turn, and in browsers that know how, the words themselves, which they mark and scroll to."""
+    words = claim.quote.split()
+    if not words:
+        return f"turn-{claim.turn}"
+    ends = [" ".join(words)] if len(words) <= FIRST + LAST else [" ".join(words[:FIRST]), " ".join(words[-LAST:])]
+    return f"turn-{claim.turn}:~:text={','.join(quote(end, safe='').replace('-', '%2D') for end in ends)}"

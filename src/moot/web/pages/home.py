@@ -1,0 +1,201 @@
+"""The home page: a question to begin with, what waits, what goes on, and the list of all others.
+
+Deleting a debate hides it; the trash lists what is hidden, and brings it back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from moot.app import App
+from moot.core.debate import Status
+from moot.core.format import AnyFormat, Starter
+from moot.core.stored import StoredDebate
+from moot.errors import MootError
+from moot.examples.catalog import examples, find
+from moot.reading.debate import Reading
+from moot.reading.words import STATUS_TEXTS
+from moot.store.listing import Wanted
+from moot.store.rows import Summary
+from moot.text.plain import shortened
+from moot.web.pages.form_values import as_posted, last, schemas
+from moot.web.pages.frame import Frame, to
+from moot.web.pages.posting import key_of, posted_by
+from moot.web.pages.running_on import RunsOn, money, runs_on
+from moot.web.pages.views import deadline_of, duration_text, in_a_line, spoken_seconds
+from moot.web.schemas import cursor, cursor_from
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+PAGE_SIZE = 20
+PINNED = 8
+"""Debates that wait, or go on, at most, above the list."""
+LIVE = (Status.RUNNING, Status.STOPPING, Status.QUEUED)
+ASKED = ("q", "status", "format", "trash")
+MAX_QUESTION = 220
+
+
+class Card(NamedTuple):
+    """A starter, and the form that it fills."""
+
+    format: AnyFormat
+    starter: Starter
+    url: str
+
+
+class Home:
+    def __init__(self, app: App, frame: Frame) -> None:
+        self._app = app
+        self._frame = frame
+        self._costs: dict[tuple[str, ...], str] = {}
+
+    async def show(self, request: Request) -> Response:
+        asked = {name: request.query_params.get(name, "") for name in ASKED}
+        query = request.query_params
+        places = {"after": query.get("after") or query.get("cursor", ""), "before": query.get("before", "")}
+        if not any((*asked.values(), *places.values())) and not await self._app.listing.count():
+            return await self._frame.page(
+                "home.html", cards=self._cards(), recorded=examples()[0], **await self._about(request)
+            )
+        is_first = not any((*asked.values(), *places.values()))
+        found = await self._list(asked, places, is_first)
+        waiting, live = (await self._waiting(), await self._live()) if is_first else ((), ())
+        about = {**found, **await self._about(request), "waiting_list": waiting, "live_list": live, "asked": asked}
+        return await self._frame.page("list.html", statuses=list(STATUS_TEXTS.items()), link=_link, **about)
+
+    async def delete(self, request: Request) -> Response:
+        debate_id, back = request.path_params["id"], last(await posted_by(request), "back")
+        await self._app.delete(debate_id)
+        asked = back if re.fullmatch(r"[\w%&=.+~-]*", back) else ""  # what is asked of the list, and no other address
+        return to(f"/?{'&'.join(filter(None, (asked, urlencode({'deleted': debate_id}))))}")
+
+    async def example(self, request: Request) -> Response:
+        """Play a recorded debate as one that goes on now: it can be watched, steered and stopped like any other."""
+        example = find(request.path_params["name"])
+        key = key_of(await posted_by(request))
+        record = await self._app.create(
+            example.format, example.topic, example.settings(), start=True, key=key, watched=True
+        )
+        return to(f"/debates/{record.id}")
+
+    async def _list(self, asked: Mapping[str, str], places: Mapping[str, str], is_first: bool) -> dict[str, Any]:
+        status = Status(asked["status"]) if asked["status"] in set(Status) else None
+        hidden = bool(asked["trash"])
+        at_rest = status is None and not asked["q"] and not hidden
+        wanted = Wanted(asked["q"], status, asked["format"] or None, hidden, at_rest)
+        after, before = (cursor_from(place) if place else None for place in places.values())
+        found = await self._app.listing.page(PAGE_SIZE + 1, wanted, after=after, before=before)
+        more = len(found) > PAGE_SIZE
+        shown = found[-PAGE_SIZE:] if before else found[:PAGE_SIZE]
+        newer, older = (more, bool(shown)) if before else (bool(after), more)
+        return {
+            "rows": [self._row(each) for each in shown],
+            "count": await self._app.listing.count(wanted),
+            "newer": _link(asked, before=cursor(shown[0].record)) if newer and shown else "",
+            "older": _link(asked, after=cursor(shown[-1].record)) if older and shown else "",
+            "trashed": 0 if hidden else await self._app.listing.count(Wanted(hidden=True)),
+            "is_first": is_first,
+        }
+
+    def _row(self, summary: Summary) -> tuple[Summary, Reading]:
+        return summary, self._app.reading(StoredDebate(summary.record))
+
+    async def _about(self, request: Request) -> dict[str, Any]:
+        """What both forms of the page have: what it runs on, and what was deleted a moment ago."""
+        first = next(iter(self._app.formats.values()))
+        runs = await runs_on(self._app, first)
+        return {
+            "runs": runs,
+            "cost": await self._cost(first, runs),
+            "formats": list(self._app.formats.values()),
+            "example": first.example,
+            "deleted": _an_id(request.query_params.get("deleted", "")),
+            "here": "list",
+        }
+
+    async def _cost(self, format: AnyFormat, runs: RunsOn) -> str:
+        """What a usual debate costs with these models."""
+        models = tuple(use.name for use in runs.uses)
+        if models not in self._costs:
+            try:
+                found = await self._app.estimate(format.name, format.example or format.summary)
+                self._costs[models] = "" if found.typical.cost is None else money(found.typical.cost)
+            except MootError:  # the models that are configured cannot be used, which the form tells
+                return ""
+        return self._costs[models]
+
+    def _cards(self) -> list[Card]:
+        """Those of all formats: the first of each, then the second."""
+        kept = [
+            (at, format, starter) for format in self._app.formats.values() for at, starter in enumerate(format.starters)
+        ]
+        return [
+            Card(format, starter, _filled(format, starter))
+            for _, format, starter in sorted(kept, key=lambda each: each[0])
+        ]
+
+    async def _waiting(self) -> list[dict[str, Any]]:
+        found = await self._app.listing.page(PINNED, Wanted(status=Status.WAITING))
+        readings = [await self._app.read(each.record.id) for each in found]
+        return [await asyncio.to_thread(_asks, reading) for reading in readings]
+
+    async def _live(self) -> list[dict[str, Any]]:
+        found = [each for status in LIVE for each in await self._app.listing.page(PINNED, Wanted(status=status))]
+        readings = [await self._app.read(each.record.id) for each in found[:PINNED]]
+        return [await asyncio.to_thread(_goes_on, reading) for reading in readings]
+
+
+def _asks(reading: Reading) -> dict[str, Any]:
+    asked = reading.question
+    left = (deadline_of(reading) or 0) - time.time()
+    return {
+        "debate": reading,
+        "question": in_a_line(shortened(asked.question, MAX_QUESTION)) if asked else "",
+        "approves": bool(asked and "approve" in asked.actions),
+        "left": f"waits another {duration_text(max(60, left // 60 * 60))}, then it is paused; nothing is lost"
+        if left > 0
+        else "",
+        "round": max((turn.round or 0 for turn in reading.turns), default=0),
+    }
+
+
+def _goes_on(reading: Reading) -> dict[str, Any]:
+    rounds = max((turn.round or 0 for turn in reading.turns), default=0)
+    most = reading.record.settings.get("max_rounds")
+    last_turn = next((event for event in reversed(reading.events) if event.seat in reading.record.seats), None)
+    return {
+        "debate": reading,
+        "round": rounds,
+        "rounds": most if isinstance(most, int) else 0,
+        "last": last_turn.title if last_turn else "",
+        "time": duration_text(spoken_seconds(reading)),
+    }
+
+
+def _filled(format: AnyFormat, starter: Starter) -> str:
+    """Where the form is with all that a starter says."""
+    known = schemas(format)
+    chosen = {
+        field: values
+        for name, value in starter.settings.items()
+        for field, values in as_posted(f"{format.name}.{name}", name, known[name], value).items()
+    }
+    return f"/new?{urlencode({'format': format.name, 'topic': starter.topic, **chosen}, doseq=True)}"
+
+
+def _link(asked: Mapping[str, str], **more: str) -> str:
+    said = {name: value for name, value in {**asked, **more}.items() if value}
+    return f"/?{urlencode(said)}" if said else "/"
+
+
+def _an_id(text: str) -> str:
+    """Nothing when it could lead to another address than a debate's."""
+    return text if re.fullmatch(r"[A-Za-z0-9-]{1,40}", text) else ""

@@ -1,0 +1,181 @@
+"""What the page of a debate that goes on shows: its turns as they stand beside each other, the way it goes, its models.
+
+Knows no HTTP and no templates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from moot.core.debate import Status, Usage
+from moot.core.duration import span_seconds
+from moot.core.format import Side
+from moot.reading import words
+from moot.reading.debate import Reading
+from moot.web.pages.views import Cards, TurnCard, cards, colours_of, cost_text, deadline_of
+
+PhaseState: TypeAlias = Literal["done", "now", "next"]
+FEW_ROUNDS = 3
+"""More rounds than these are one step of the way."""
+
+
+class Group(NamedTuple):
+    """Turns that stand beside each other: they ran at the same time, or only examine what was said."""
+
+    turns: tuple[TurnCard, ...]
+    checks: bool
+    """Whether they only examine."""
+
+
+class Part(NamedTuple):
+    title: str
+    key: str
+    groups: tuple[Group, ...]
+
+
+class Phase(NamedTuple):
+    """A step of the way that a debate goes."""
+
+    title: str
+    state: PhaseState
+    key: str = ""
+    """The part of the page that it is, if it was reached."""
+
+
+class LiveSeat(NamedTuple):
+    name: str
+    title: str
+    colour: int
+    model: str
+    side: Side | None
+
+
+class Spent(NamedTuple):
+    """What a debate has taken so far, and of how much."""
+
+    seconds: float
+    most_seconds: float | None
+    tokens: str
+    cost: str
+
+
+def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
+    """What is shown of a debate without an outcome; `typical` is what one like it costs, where that is known."""
+    sections = tuple(cards(reading))
+    seats = tuple(_seats(reading))
+    return {
+        "status_text": reading.status_text,
+        "parts": tuple(map(_part, sections)),
+        "phases": tuple(_phases(reading, sections)),
+        "spent": _spent(reading, typical),
+        "seats": seats,
+        "colours": colours_of(reading.format),
+        "sides": {seat.name: side for seat, side in zip(seats, ("for", "against"), strict=False) if seat.side},
+        "models": tuple(dict.fromkeys(seat.model for seat in seats if seat.model)),
+        "deadline": deadline_of(reading),
+        "sources": reading.sources.sources,
+        "claims": len(reading.ledger.claims) if reading.ledger else 0,
+    }
+
+
+def _part(section: Cards) -> Part:
+    groups = groupby(section.turns, key=_beside)
+    return Part(section.title, key_of(section.title), tuple(_group(tuple(turns)) for _, turns in groups))
+
+
+def key_of(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _beside(card: TurnCard) -> tuple[object, ...]:
+    if card.folded:
+        return (card.event.kind,)
+    return (card.event.kind, card.event.round) if card.beside else (card.event.position,)
+
+
+def _group(turns: tuple[TurnCard, ...]) -> Group:
+    return Group(turns, turns[0].folded)
+
+
+def _seats(reading: Reading) -> Iterator[LiveSeat]:
+    """Those who face each other first, in the order in which they stand."""
+    colours, chosen = colours_of(reading.format), reading.record.seats
+    names = [name for name in (*reading.sides, *reading.participants) if name in chosen]
+    for name in dict.fromkeys(names):
+        title = reading.participants.get(name) or reading.titles[name]
+        model = words.short_model(chosen[name].model)
+        yield LiveSeat(name, title, colours.get(name, 0), model, reading.sides.get(name))
+
+
+# The way it goes
+
+
+def _phases(reading: Reading, sections: Sequence[Cards]) -> Iterator[Phase]:
+    """What is done, what goes on, and what is to come as far as that can be known."""
+    titles = [section.title for section in sections]
+    now, asked, (first, *more) = _now_in(reading, titles), reading.question is not None, reading.closing or ("Closing",)
+    yield from _done([title for title in titles if title != "Closing" and (asked or title != now)])
+    if now != "Closing":
+        yield Phase("Your turn" if asked else _doing(reading, now), "now")
+        yield from _rounds_left(reading)
+        yield from (Phase(title, "next") for title in (first, *more))
+    elif asked:
+        yield Phase(first, "done", "closing")
+        yield Phase("Your turn", "now")
+    else:
+        yield Phase(first, "now")
+        yield from (Phase(title, "next") for title in more)
+
+
+def _now_in(reading: Reading, titles: Sequence[str]) -> str:
+    """The section in which it is."""
+    steps = reading.upcoming
+    if steps and (round := next((step.round for step in steps if step.round is not None), None)) is not None:
+        return f"Round {round}"
+    if reading.question and titles:
+        return titles[-1]
+    return "Closing" if any(title.startswith("Round") for title in titles) else "Opening"
+
+
+def _doing(reading: Reading, now: str) -> str:
+    kinds = [step.kind for step in reading.upcoming if step.kind not in reading.format.folded and not step.question]
+    if not kinds:
+        return now
+    several = len(kinds) > 1 and kinds.count(kinds[0]) == len(kinds) and not kinds[0].endswith("s")
+    return f"{now}: {kinds[0]}{'s' if several else ''}"
+
+
+def _done(titles: Sequence[str]) -> Iterator[Phase]:
+    rounds = [title for title in titles if title.startswith("Round")]
+    for title in titles:
+        if title not in rounds or len(rounds) <= FEW_ROUNDS:
+            yield Phase(title, "done", key_of(title))
+        elif title == rounds[-1]:
+            yield Phase(f"{len(rounds)} rounds", "done", key_of(title))
+
+
+def _rounds_left(reading: Reading) -> Iterator[Phase]:
+    most = reading.record.settings.get("max_rounds")
+    rounds = [turn.round or 0 for turn in reading.turns] + [step.round or 0 for step in reading.upcoming]
+    reached = max(rounds, default=0)
+    if isinstance(most, int) and reached < most:
+        yield Phase(f"Round {most}" if most == reached + 1 else f"Up to round {most}", "next")
+
+
+def _spent(reading: Reading, typical: Usage | None) -> Spent:
+    settings, usage = reading.record.settings, reading.usage
+    seconds, most = span_seconds(reading.turns), settings.get("max_runtime_seconds")
+    if reading.record.status in (Status.RUNNING, Status.STOPPING) and reading.turns:
+        seconds += max(0.0, time.time() - max(turn.finished_at for turn in reading.turns))
+    limit = settings.get("max_total_output_tokens")
+    of = f" of {limit:,}" if isinstance(limit, int) else ""
+    about = "about " if usage.estimated else ""
+    cost = cost_text(usage) if usage.cost else ""
+    if typical and typical.cost:
+        cost = f"{cost or '$0'} of about {cost_text(typical)}"
+    return Spent(
+        seconds, most if isinstance(most, int | float) else None, f"{about}{usage.output_tokens:,}{of} tokens", cost
+    )

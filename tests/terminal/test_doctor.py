@@ -1,0 +1,102 @@
+"""What is wrong with a set-up is found, each with what to do; what would have no effect is refused everywhere."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from model_server import ModelServer
+from program import run
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer().running() as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        ((401, "no such key"), "deepseek refused the key: check DEEPSEEK_API_KEY"),
+        ((402, "Insufficient Balance"), "deepseek is out of credit: Insufficient Balance"),
+        ((404, "no such model"), "deepseek has no model 'deepseek-chat'"),
+    ],
+)
+def test_a_model_that_refuses_to_speak_is_named_with_the_reason(
+    server: ModelServer, refusal: tuple[int, str], said: str
+) -> None:
+    server.refusal = refusal
+    ran = run("doctor", env={"DEEPSEEK_API_KEY": "sk-0123456789", "DEEPSEEK_BASE_URL": server.url})
+    assert ran.code == 1
+    (place,) = [number for number, line in enumerate(ran.out.splitlines()) if line.startswith("✗ model deepseek:")]
+    assert said in ran.out.splitlines()[place + 1]
+
+
+def test_a_model_whose_server_is_not_there_is_named() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    ran = run("doctor", env={"MOOT_MODEL": f"{url}#x"})
+    assert ran.code == 1
+    assert f"✗ model {url}#x (MOOT_MODEL or moot.yaml)\n    cannot reach {url}" in ran.out
+
+
+@pytest.mark.parametrize("chosen", ["model: {}", "model_judge: {}", "models: {{judge: {}}}", "judges: [{}]"])
+def test_models_that_only_a_format_s_settings_name_are_called_too(
+    server: ModelServer, tmp_path: Path, chosen: str
+) -> None:
+    config = tmp_path / "own.yaml"
+    lab = "providers: {lab: {base_url: 'http://127.0.0.1:9/v1'}}"
+    config.write_text(f"{lab}\nformats: {{duel: {{{chosen.format('lab:x')}}}}}\n")
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "MOOT_CONFIG": str(config)})
+    assert (ran.code, "✗ model lab:x (formats.duel)" in ran.out) == (1, True), ran.out
+
+
+def test_the_built_in_model_is_not_loaded(server: ModelServer) -> None:
+    ran = run("doctor", env={"MOOT_MODEL": "local:smollm2"})
+    assert (ran.code, "✓ model local:smollm2 (MOOT_MODEL or moot.yaml)" in ran.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("formats: {dule: {max_rounds: 2}}", "settings: formats.dule: there is no such format, did you mean duel?"),
+        ("models: {jugde: openai:gpt}", "settings: models.jugde: no format has such a seat, did you mean judge?"),
+        ("formats: {duel: {max_round: 2}}", "duel settings: max_round: not known, did you mean max_rounds?"),
+        ("retrieval: {embeder: ollama}", "retrieval.embeder: not known, did you mean embedder?"),
+    ],
+)
+def test_names_in_the_settings_that_nothing_has_are_refused_and_found(
+    server: ModelServer, tmp_path: Path, settings: str, said: str
+) -> None:
+    (tmp_path / "moot.yaml").write_text(f"{settings}\n")
+    env = {"MOOT_MODEL": server.model}
+    found, refused = run("doctor", env=env), run("debate", "Cats?", "--format", "duel", env=env)
+    assert (found.code, said in found.out) == (1, True), found.out
+    assert (refused.code, said in refused.err) == (2, True), refused.err
+
+
+def test_a_misspelt_variable_is_named_with_the_one_that_was_meant() -> None:
+    for words in (["doctor"], ["debate", "--list"]):
+        ran = run(*words, env={"MOOT_MODLE": "x"})
+        said = "the variable MOOT_MODLE is no setting, did you mean MOOT_MODEL?"
+        assert (ran.code, said in ran.out + ran.err) == (1 if words == ["doctor"] else 2, True)
+
+
+def test_a_file_under_another_name_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "moot.yml").write_text("model: openai:gpt\n")
+    ran = run("debate", "--list")
+    assert (ran.code, ran.err) == (2, f"moot: {tmp_path}/moot.yml is not read: rename it to moot.yaml\n")
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = run("doctor", env={"MOOT_PORT": str(port), "MOOT_MODEL": "local:smollm2"})
+    assert f"✓ pages at http://127.0.0.1:{port}: in use, perhaps by moot serve already" in ran.out

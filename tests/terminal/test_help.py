@@ -1,0 +1,61 @@
+"""Help as people know it from other programs: -h, examples that work, words to complete."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from moot import formats
+from moot.llm.providers import BUILT_IN
+from moot.terminal.cli import cli
+from moot.terminal.help import EXAMPLES, FORMATS, PROVIDERS, complete_format, complete_model
+from program import run
+
+
+def commands(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in (group or get_command(cli)).commands.items():
+        yield from commands(command, (*words, name)) if hasattr(command, "commands") else [((*words, name), command)]
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_shows_examples_that_it_can_be_called_with(words: tuple[str, ...]) -> None:
+    examples = EXAMPLES[" ".join(words)]
+    assert COMMANDS[words].epilog == "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
+    for example in examples:
+        given = shlex.split(example.partition("moot ")[2] if "mcp add" not in example else "mcp")
+        if tuple(given[: len(words)]) == words:
+            COMMANDS[words].make_context("moot", given[len(words) :]).close()
+
+
+def test_no_example_is_of_a_command_that_is_gone() -> None:
+    assert {*EXAMPLES} == {" ".join(words) for words in COMMANDS}
+
+
+def test_formats_and_providers_are_named_as_they_are() -> None:
+    assert {*FORMATS} == {*formats.BUILT_IN}
+    assert PROVIDERS.split() == [*(provider.name for provider in BUILT_IN), "local"]
+
+
+def test_what_is_begun_is_completed() -> None:
+    assert [*complete_format("p")] == ["panel", "poll"]
+    assert [*complete_model("open")] == ["openai:", "openrouter:"]
+
+
+def test_a_group_without_a_command_shows_what_there_is() -> None:
+    ran, other = run("templates"), run("templates", "-h")
+    assert (ran.code, ran.err, ran.out) == (0, "", other.out)
+
+
+def test_completion_can_be_shown_for_a_shell() -> None:
+    command = [sys.executable, "-m", "moot", "--show-completion", "bash"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "_MOOT_COMPLETE" in ran.stdout) == (0, True)

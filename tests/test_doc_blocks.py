@@ -1,0 +1,148 @@
+"""Every block of code in README and docs does what it says: commands parse, settings load, Python compiles or runs, and
+the tutorial is walked from its first command to its last.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from theatre import company
+from typer.main import get_command
+
+from model_server import ModelServer
+from moot.llm.client import Message, Request, Schema
+from moot.settings import AppSettings
+from moot.terminal.cli import cli
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LANGUAGES = {"sh", "console", "python", "yaml", "json", "toml", "sql", "jinja", "markdown", "argdown", ""}
+ENDS = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
+
+
+class Block(NamedTuple):
+    page: str
+    line: int
+    language: str
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for found in re.finditer(r"(?ms)^( *)```(\w*)[^\n]*\n(.*?)^ *```$", text):
+        body = re.sub(rf"(?m)^{found[1]}", "", found[3])
+        yield Block(str(page.relative_to(ROOT)), text[: found.start()].count("\n") + 1, found[2], body)
+
+
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+
+
+def named(*languages: str) -> list[Any]:
+    return [pytest.param(each, id=f"{each.page}:{each.line}") for each in BLOCKS if each.language in languages]
+
+
+def test_no_block_is_in_a_language_that_nothing_tries() -> None:
+    assert {block.language for block in BLOCKS} <= LANGUAGES
+
+
+@pytest.mark.parametrize("block", named("sh", "console"))
+def test_every_command_can_be_called_as_it_is_written(block: Block) -> None:
+    for words in commands(block.text):
+        command: Any = get_command(cli)
+        while hasattr(command, "commands") and words and words[0] in command.commands:
+            command, words = command.commands[words[0]], words[1:]
+        if words not in (["--version"], ["--help"], ["--install-completion"]):
+            command.make_context("moot", words).close()
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """What is given to moot in the lines of a shell."""
+    whole = re.sub(r"(?s)<<'?(\w+)'?\n.*?\n\1\n", "\n", text.replace("\\\n", " "))
+    for line in whole.splitlines():
+        words = split(line.removeprefix("$ "))
+        for at, word in enumerate(words):
+            before = words[at - 1] if at else "run"
+            if re.fullmatch(r"(.*/)?moot", word) and ("=" in before or before in ENDS | {"run"}):
+                rest = words[at + 1 :]
+                end = next((number for number, each in enumerate(rest) if each in ENDS), len(rest))
+                yield rest[:end]
+
+
+def split(line: str) -> list[str]:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    try:
+        return list(lexer)
+    except ValueError:  # a text of several lines: no command of moot's ends in the middle of one
+        return []
+
+
+@pytest.mark.parametrize("block", named("yaml"))
+def test_settings_can_be_used_as_they_are_written(block: Block) -> None:
+    read = yaml.safe_load(block.text)
+    if isinstance(read, dict) and read.keys() <= AppSettings.model_fields.keys():
+        AppSettings.model_validate({name: value for name, value in read.items() if "…" not in str(value)})
+
+
+@pytest.mark.parametrize("block", named("json"))
+def test_json_is_json(block: Block) -> None:
+    assert json.loads(re.sub(r"…(, )?", "", block.text))
+
+
+@pytest.mark.parametrize("block", named("python"))
+def test_python_is_python(block: Block) -> None:
+    text = textwrap.dedent(block.text).replace("[…]", "[...]")
+    compile(text, f"{block.page}:{block.line}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    play = company(notes={"note": "It turns on speed.", "claims": []})
+
+    def reply(request: dict[str, Any]) -> str:
+        form = request.get("response_format")
+        schema = Schema(form["json_schema"]["name"], form["json_schema"]["schema"]) if form else None
+        messages = tuple(Message(each["role"], each["content"]) for each in request["messages"])
+        return play(Request(model="mock", messages=messages, max_tokens=100, temperature=0.5, schema=schema))
+
+    with ModelServer(reply).running() as server:
+        yield server
+
+
+def test_the_first_block_about_python_runs(server: ModelServer, tmp_path: Path) -> None:
+    block = next(block for block in BLOCKS if block.page == "docs/python.md")
+    env = {**os.environ, "MOOT_MODEL": server.model}
+    ran = subprocess.run([sys.executable, "-c", block.text], env=env, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (0, "Debater A (pro) wins, 7 : 4"), ran.stderr
+
+
+NOT_HERE = ("uv tool install", "export DEEPSEEK_API_KEY", "moot serve")
+"""Lines of the tutorial that install, want a key, or stay."""
+
+
+def test_the_tutorial_is_walked_to_an_approved_decision(server: ModelServer, tmp_path: Path) -> None:
+    lines = "".join(block.text for block in BLOCKS if block.page == "docs/tutorial.md" and block.language == "sh")
+    kept = "\n".join(line for line in lines.splitlines() if not line.startswith(NOT_HERE))
+    python = shlex.quote(sys.executable)
+    first = 'import json,sys; print(json.loads(sys.stdin.readline())["id"])'
+    newest = f"$(moot debate --list --json | {python} -c '{first}')"
+    waiting_is_no_fault = f'moot() {{ {python} -m moot "$@" || [ $? = 3 ]; }}'
+    script = f"set -eu\n{waiting_is_no_fault}\n{kept.replace('DEB-…', newest)}"
+    env = {**os.environ, "MOOT_MODEL": server.model, "MOOT_PORT": "0", "MOOT_DEPTH": "normal"}
+    ran = subprocess.run(["bash", "-c", script], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    (decision,) = (tmp_path / "docs/decisions").glob("0001-*.md")
+    assert "Redis or PostgreSQL" in decision.read_text()
+    assert (tmp_path / "decision.html").read_text().lower().startswith("<!doctype html>")

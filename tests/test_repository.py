@@ -1,0 +1,52 @@
+"""What a stranger finds at the door: releases, workflows and templates that fit the project as it is."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+RELEASE = runpy.run_path(str(ROOT / "scripts/release.py"))
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CHANGES = "# Changes\n\n## Unreleased\n\n- Debates have a map.\n\n## 0.1.0 (2026-01-02)\n\n- Debates.\n"
+
+
+def test_a_release_dates_what_was_unreleased_and_leaves_room_for_what_comes() -> None:
+    assert RELEASE["dated"](CHANGES, "0.2.0", "2026-03-04") == (
+        "# Changes\n\n## Unreleased\n\n## 0.2.0 (2026-03-04)\n\n- Debates have a map.\n\n"
+        "## 0.1.0 (2026-01-02)\n\n- Debates.\n"
+    )
+
+
+def test_there_is_no_release_of_nothing() -> None:
+    once = RELEASE["dated"](CHANGES, "0.2.0", "2026-03-04")
+    with pytest.raises(SystemExit, match="nothing under Unreleased"):
+        RELEASE["dated"](once, "0.2.1", "2026-03-05")
+
+
+def test_the_version_is_the_same_wherever_it_is_written() -> None:
+    assert set(RELEASE["written"]().values()) == {PROJECT["version"]}
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda file: file.name)
+def test_what_the_forge_reads_is_yaml_and_its_steps_run_what_there_is(file: Path) -> None:
+    read = yaml.safe_load(file.read_text())
+    runs = [step.get("run", "") for job in read.get("jobs", {}).values() for step in job["steps"]]
+    targets = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text())
+    for line in runs:
+        assert {*re.findall(r"\bmake ([a-z-]+)", line)} <= {*targets}, line
+        for path in re.findall(r"\b(?:scripts|\.ci)/[\w.]+", line):
+            assert (ROOT / path).exists(), path
+
+
+def test_ci_tries_every_python_that_the_package_names() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
+    assert jobs["quick"]["strategy"]["matrix"]["python"] == named
+    assert f">={named[0]}" == PROJECT["requires-python"]

@@ -1,0 +1,108 @@
+"""The claims of a debate on its pages: the map, the threads, and where they lead."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+
+from claimants import company, played
+from moot.core.claims import Claim, ClaimLink, Ledger
+from moot.core.stored import StoredDebate
+from moot.reading.debate import Reading
+from moot.trust.claims import MAX_CLAIMS
+from moot.web.charts.claim_map import BOX, LINES, ROOM, Look, _wrapped, claim_map, layers_of
+from moot.web.pages.claims import claims_page
+
+LOOK = Look(lambda claim: 1 if claim.seat == "a" else 2, lambda claim: claim.seat, lambda claim: f"#{claim.id}")
+
+
+def drawn(*claims: Claim) -> ElementTree.Element:
+    return ElementTree.fromstring(claim_map(layers_of(Ledger(claims=list(claims)), lambda each: f"{each.turn}"), LOOK))
+
+
+def claim(number: int, text: str = "It rains.", *, turn: int = 0, seat: str = "a", answers: int = 0) -> Claim:
+    links = [ClaimLink(how="attacks", to=f"C{answers}")] if answers else []
+    return Claim(id=f"C{number}", turn=turn, seat=seat, text=text, links=links, status="contested")
+
+
+def test_a_map_has_a_box_for_each_claim_and_a_line_for_each_answer() -> None:
+    svg = drawn(claim(1), claim(2), claim(3, turn=1, seat="b", answers=1), claim(4, turn=1, seat="b", answers=9))
+    nodes = [node for node in svg.iter("a") if "node" in node.attrib["class"]]
+    assert [node.attrib["data-id"] for node in nodes] == ["C1", "C2", "C3", "C4"]
+    lines = [path.attrib for path in svg.iter("path") if path.attrib["class"].startswith("link")]
+    assert [(line["data-from"], line["data-to"], line["marker-end"]) for line in lines] == [
+        ("C3", "C1", "url(#m-attacks)")
+    ], "what answers a claim that there is not has no line"
+
+
+def test_claims_that_answer_each_other_stand_at_the_same_height() -> None:
+    first = [claim(number) for number in range(1, 5)]
+    svg = drawn(*first, *(claim(9 - number, turn=1, seat="b", answers=number) for number in range(1, 5)))
+    boxes = {node.attrib["data-id"]: float(node[0].attrib["y"]) for node in svg.iter("a")}
+    assert [boxes[f"C{9 - number}"] for number in range(1, 5)] == [boxes[f"C{number}"] for number in range(1, 5)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script> & \"quoted\" 'so'",
+        "]]>\x00\x1b[31m\u202e",
+        "a" * 500,
+        "これは長い文章です。" * 30,
+        "",
+    ],
+)
+def test_whatever_a_claim_says_stays_in_its_box(text: str) -> None:
+    svg = drawn(claim(1, text))
+    assert [element.tag for element in svg.iter() if element.tag == "script"] == []
+    lines = [element.text or "" for element in svg.iter("text") if element.attrib["class"] == "words"]
+    assert len(lines) <= LINES
+
+
+@pytest.mark.parametrize("text", ["word " * 40, "x" * 200, "猫" * 200, "two words"])
+def test_lines_fit_and_what_is_too_much_ends_in_an_ellipsis(text: str) -> None:
+    from rich.cells import cell_len
+
+    lines = _wrapped(text)
+    assert all(cell_len(line) <= ROOM for line in lines)
+    assert len(lines) <= LINES
+    assert (lines[-1][-1] == "…") == (len("".join(text.split())) > len("".join("".join(lines).split())))
+
+
+def test_the_largest_ledger_is_drawn_without_boxes_that_overlap() -> None:
+    svg = drawn(*(claim(n, "It rains. " * n, turn=n % 4, answers=max(0, n - 7)) for n in range(1, MAX_CLAIMS + 1)))
+    boxes = [node[0].attrib for node in svg.iter("a")]
+    places = sorted((float(box["x"]), float(box["y"]), float(box["height"])) for box in boxes)
+    for (x, y, height), (next_x, next_y, _) in pairwise(places):
+        assert next_x >= x + BOX or next_y >= y + height
+    assert len(places) == MAX_CLAIMS
+
+
+def test_no_id_is_used_twice() -> None:
+    ids = re.findall(r' id="([^"]+)"', claim_map(layers_of(Ledger(claims=[claim(1)]), lambda each: ""), LOOK))
+    assert len(ids) == len(set(ids))
+
+
+# The page around it
+
+
+async def test_every_claim_leads_to_its_words_and_filters_are_those_that_find_something() -> None:
+    stage, _ = await played(company())
+    reading = Reading(StoredDebate(await stage.record(), tuple(await stage.turns())), stage.format)
+    assert reading.ledger
+    view = claims_page(reading, reading.ledger)
+    first, second = view["threads"]
+    words = "The%20tunnel%20pays%20for%20itself"
+    assert first.url == f"/debates/{reading.record.id}#turn-0:~:text={words}"
+    assert f'href="{first.url}"' in view["map"]
+    assert [(each.claim.id, each.decisive) for each in (first, *first.answers, second)] == [
+        ("C1", False),
+        ("C3", False),
+        ("C2", True),
+    ]
+    filters = [("All", ""), ("Decisive", "key"), ("Contested", "contested"), ("Unanswered", "unanswered untested")]
+    assert list(view["filters"]) == filters
+    assert [seat.name for seat in view["seats"]] == ["Debater A", "Debater B"]
