@@ -297,6 +297,15 @@ async def test_the_last_round_is_read_once_as_the_debate_could_not_go_on() -> No
 
 # All of them
 
+
+def close(request: Request) -> str:
+    """Sensible, and so close a verdict that the debate is judged a second time, whatever its prompts say."""
+    if request.schema is None:
+        return sensible(request)
+    answer = json.loads(sensible(request))
+    return json.dumps({key: 6 if key.startswith("score_") else value for key, value in answer.items()})
+
+
 FORMATS = {
     "evaluation": (EVALUATION, arbiter(lambda topic, first, keys: (6, 6)), {**READY, "evaluation": None}),
     "critique": (CRITIQUE, skeptic(9, [9] * 900, (6, 6)), {"rag_top_k": 0, "max_rounds": 2, "min_rounds": 1}),
@@ -312,7 +321,7 @@ FORMATS = {
         ),
         {"checkpoints": False, "max_rounds": 2},
     ),
-    "duel": (DUEL, sensible, {"max_rounds": 1, "judgings": 4}),
+    "duel": (DUEL, close, {"max_rounds": 1, "judgings": 4}),
     "poll": (POLL, sensible, {"ballots": 4, "options": ["Redis", "Postgres"]}),
 }
 DEATHS = {"evaluation": 6, "critique": 6, "panel": 8, "duel": 8, "poll": 2}

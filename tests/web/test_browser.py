@@ -361,7 +361,7 @@ def test_the_reader_stays_where_they_are_and_is_offered_what_is_new(tmp_path: Pa
         expect(page.locator("#card-1 .prose")).to_contain_text("word9")
         page.evaluate("scrollTo(0, 150)")
         page.mouse.wheel(0, -50)
-        page.wait_for_function("scrollY === 100")
+        page.wait_for_function("() => scrollY === 100")
         before = place(page, "#card-0")
         theatre.baton.let(300)
         expect(page.locator("#card-1 .prose")).to_contain_text("word300")

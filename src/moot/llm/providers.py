@@ -205,10 +205,11 @@ def parse_name(name: str, known: Mapping[str, Provider]) -> ModelName:
         return ModelName(url.rstrip("/"), model)
     provider, colon, model = name.partition(":")
     if provider != "local" and provider not in known:
-        near = meant(provider, ("local", *known))
+        offered = ["local", *(name for name, each in known.items() if each.base_url)]  # a recording has no address
+        near = meant(provider, offered)
         raise InvalidInput(
-            f"no provider in {public_name(name)!r}{near or ':'} write PROVIDER:MODEL with one of local, "
-            f"{', '.join(known)}, or http://HOST/v1#MODEL"
+            f"no provider in {public_name(name)!r}{near or ':'} write PROVIDER:MODEL with one of {', '.join(offered)}, "
+            "or http://HOST/v1#MODEL"
         )
     if not colon or not model:
         raise InvalidInput(f"{name!r} names no model: write {provider}:MODEL")

