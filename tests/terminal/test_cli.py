@@ -160,10 +160,10 @@ def test_a_pipe_gets_plain_text(server: ModelServer) -> None:
 Cats are better than dogs
 duel DEB-ID · mock in every seat
 
-Debater A · argument · round 1
+Debater A · For · argument · round 1
 {speech}
 
-Debater B · argument · round 1
+Debater B · Against · argument · round 1
 {speech}
 
 (all rounds were played)

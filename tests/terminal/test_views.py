@@ -255,6 +255,20 @@ async def test_stored_turns_are_shown_whole_and_asides_once() -> None:
     )
 
 
+async def test_a_turn_that_only_examines_others_is_one_line_that_fits() -> None:
+    stage = Stage(60)
+    stage.view.show(ended("debater_a", 0, "Said long ago."))
+    judged = replace(ended("judge", 1, f"Cats \x1b[2J {'gave reasons ' * 20}"), kind="rejudging", round=None)
+    stage.view.show(replace(judged, notes=("Debater A 6, Debater B 7",)))
+    assert (
+        stage.close()
+        == """
+▌ Debater A  argument · round 1
+  Said long ago.
+  · Judge, rejudging: Debater A 6, Debater B 7 · Cats �[2J …"""
+    )
+
+
 async def test_a_note_comes_first_and_what_does_not_fit_is_left_out() -> None:
     stage = Stage(44)
     stage.view.note("stopping after this turn")
@@ -424,10 +438,10 @@ def test_the_program_in_a_terminal() -> None:
 Cats are better than dogs
 duel DEB-ID · mock in every seat
 
-▌ Debater A  argument · round 1
+▌ Debater A · For  argument · round 1
   {speech}
 
-▌ Debater B  argument · round 1
+▌ Debater B · Against  argument · round 1
   {speech}
 
   — all rounds were played —
@@ -474,7 +488,7 @@ def test_ctrl_c_in_a_terminal_stops_after_the_turn_and_leaves_no_trace() -> None
     assert (code, lines[4:]) == (
         4,
         [
-            "▌ Debater A  argument · round 1",
+            "▌ Debater A · For  argument · round 1",
             "  Point 1 stands, and nobody has answered it so far.",
             "",
             "  Stopped: it was interrupted (Ctrl-C). Go on with:",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from textwrap import shorten
 from typing import Protocol
@@ -25,13 +25,14 @@ from moot.core.events import (
     TurnStarted,
     encode,
 )
-from moot.core.format import AnyFormat
+from moot.core.format import AnyFormat, Side
 from moot.reading.words import is_speech, retry_text, short_model, title_of
 from moot.terminal.console import Bottom, wrap
 from moot.terminal.tables import INDENT, MAX_LINE
 from moot.text.plain import printable
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
+NO_SIDES: Mapping[str, Side] = {}
 SECONDS_PER_FRAME = 0.05
 MAX_FOLDED = 100
 """Characters that are shown of a turn that only examines another."""
@@ -63,8 +64,16 @@ class LiveView:
     Turns that run side by side are shown one after the other, the earliest position first.
     """
 
-    def __init__(self, console: Console, record: Record, format: AnyFormat, seconds_before: float = 0.0) -> None:
+    def __init__(
+        self,
+        console: Console,
+        record: Record,
+        format: AnyFormat,
+        sides: Mapping[str, Side] = NO_SIDES,
+        seconds_before: float = 0.0,
+    ) -> None:
         self._console = console
+        self._sides = sides
         self._record = record
         self._format = format
         self._max_rounds = format.open(record).settings.max_rounds
@@ -129,7 +138,7 @@ class LiveView:
             speech.finished, speech.text = event, _live_text(event.content)
             self._print_finished()
         elif is_speech(self._format, event):
-            self._bottom.print(*turn_lines(self._format, event, self._console.width))
+            self._bottom.print(*turn_lines(self._format, self._sides, event, self._console.width))
         else:
             self._say_aside(event.content)
 
@@ -147,7 +156,7 @@ class LiveView:
         return self._speeches[min(self._speeches)] if self._speeches else None
 
     def _headline(self, event: TurnStarted) -> None:
-        self._bottom.print(Text(), headline(self._format, event))
+        self._bottom.print(Text(), headline(self._format, self._sides, event))
 
     def _say_aside(self, reason: str) -> None:
         """What happened between turns; a limit of time is told twice, by its turn and by its event."""
@@ -202,16 +211,19 @@ class PlainView(View):
 
     console: Console
     format: AnyFormat
+    sides: Mapping[str, Side] = field(default_factory=dict)
     aside: str = field(default="", init=False)
 
     def show(self, event: Event) -> None:
         match event:
             case TurnFinished() if self.console.is_terminal and is_speech(self.format, event):
-                self.console.print(Group(*turn_lines(self.format, event, self.console.width)))
+                self.console.print(Group(*turn_lines(self.format, self.sides, event, self.console.width)))
+            case TurnFinished() if event.kind in self.format.folded:
+                self._print(folded_line(event))
             case TurnFinished() if is_speech(self.format, event):
                 marks = f" [{', '.join(event.marks)}]" if event.marks else ""
                 notes = "".join(f"\n({note})" for note in event.notes)
-                self._print(printable(f"\n{title_text(event)}{marks}\n{_folded(self.format, event)}{notes}"))
+                self._print(printable(f"\n{title_text(event, self.sides)}{marks}\n{event.content}{notes}"))
             case StepRetrying():
                 self._print(f"\n({printable(retry_text(event))})")
             case TurnFinished(content=reason) | LimitReached(reason=reason) if reason and reason != self.aside:
@@ -242,18 +254,24 @@ def text_width(console_width: int) -> int:
     return max(20, min(MAX_LINE, console_width - 2 * len(INDENT)))
 
 
-def turn_lines(format: AnyFormat, turn: TurnFinished, console_width: int) -> Iterator[Text]:
+def turn_lines(format: AnyFormat, sides: Mapping[str, Side], turn: TurnFinished, console_width: int) -> Iterator[Text]:
     """A whole turn as it would have been left by the live view."""
+    if turn.kind in format.folded:
+        folded = Text(INDENT + folded_line(turn), style="dim", no_wrap=True)
+        folded.truncate(min(console_width, MAX_LINE + 2 * len(INDENT)), overflow="ellipsis")
+        yield folded
+        return
     yield Text()
-    yield headline(format, turn)
-    for line, _ in wrap(_live_text(_folded(format, turn)), text_width(console_width)):
+    yield headline(format, sides, turn)
+    for line, _ in wrap(_live_text(turn.content), text_width(console_width)):
         yield Text(INDENT + line)
     yield from note_lines(turn, console_width)
 
 
-def _folded(format: AnyFormat, turn: TurnFinished) -> str:
-    """What a turn says; of one that only examines another, how it begins."""
-    return shorten(turn.content, MAX_FOLDED, placeholder=" …") if turn.kind in format.folded else turn.content
+def folded_line(turn: TurnFinished) -> str:
+    """A turn that only examines others: who, what code makes of it, and how it begins."""
+    found = (*turn.marks, *turn.notes, shorten(turn.content, MAX_FOLDED, placeholder=" …"))
+    return printable(f"· {title_of(turn)}, {turn.kind}: {' · '.join(found)}")
 
 
 def note_lines(turn: TurnFinished, console_width: int) -> Iterator[Text]:
@@ -265,18 +283,24 @@ def note_lines(turn: TurnFinished, console_width: int) -> Iterator[Text]:
             yield Text(INDENT + line, style="dim italic")
 
 
-def headline(format: AnyFormat, event: TurnStarted | TurnFinished) -> Text:
+def headline(format: AnyFormat, sides: Mapping[str, Side], event: TurnStarted | TurnFinished) -> Text:
     names = [seat.name for seat in format.seats]
     colour = COLOURS[names.index(event.seat) % len(COLOURS)] if event.seat in names else "white"
     line = Text()
     line.append("▌ ", style=colour)
-    line.append(printable(title_of(event)), style=f"bold {colour}")
+    line.append(_name(event, sides), style=f"bold {colour}")
     line.append(f"  {event.kind}" + (f" · round {event.round}" if event.round else ""), style="dim")
     return line
 
 
-def title_text(event: TurnFinished) -> str:
-    return f"{title_of(event)} · {event.kind}" + (f" · round {event.round}" if event.round else "")
+def title_text(event: TurnFinished, sides: Mapping[str, Side]) -> str:
+    return f"{_name(event, sides)} · {event.kind}" + (f" · round {event.round}" if event.round else "")
+
+
+def _name(event: TurnStarted | TurnFinished, sides: Mapping[str, Side]) -> str:
+    """Who speaks, and for which side."""
+    side = f" · {sides[event.seat].word}" if event.seat in sides else ""
+    return printable(title_of(event) + side)
 
 
 def _live_text(text: str) -> str:

@@ -235,7 +235,7 @@ def _print_debate(reading: Reading) -> None:
     record, stored = reading.record, reading.stored
     console = Console()
     console.print(introduction(reading), soft_wrap=not console.is_terminal)
-    _show_turns(PlainView(console, reading.format), reading)
+    _show_turns(PlainView(console, reading.format, reading.sides), reading)
     for failure in stored.failures:
         who = reading.titles.get(failure.seat, failure.seat)
         kept = f"; what had arrived: {failure.partial}" if failure.partial else ""
@@ -328,8 +328,8 @@ def view_of(reading: Reading, as_json: bool = False) -> View:
         return JsonView()
     console = Console()
     if not console.is_terminal or console.is_dumb_terminal:
-        return PlainView(console, reading.format)
-    return LiveView(console, reading.record, reading.format, seconds_before=span_seconds(reading.turns))
+        return PlainView(console, reading.format, reading.sides)
+    return LiveView(console, reading.record, reading.format, reading.sides, seconds_before=span_seconds(reading.turns))
 
 
 def print_error(message: str, code: Exit) -> Exit:
