@@ -112,6 +112,23 @@ async def test_a_rule_may_decide_in_the_moderator_s_place_who_is_told_what_has_w
     asked = stage.model.requests[-1].messages[-1].content
     assert "The perspectives have voted, and Postgres has won: that is the decision." in asked
     assert (outcome.chosen, voted(outcome).rule, voted(outcome).overturned) == ("Postgres", "borda", False)
+    assert outcome.summary == "Postgres, decided by Borda count."
+    assert outcome.lead.startswith(str(SYNTHESIS["recommendation"]))
+
+
+async def test_where_a_rule_decides_a_record_for_anything_else_is_asked_for_again_and_never_published() -> None:
+    stage, outcome = await played(panel(SPLIT, chosen="Redis"), decision="borda")
+    written = [each for each in stage.model.requests if each.schema and each.schema.name == "synthesis"]
+    assert len(written) == 2
+    assert "Postgres has won the vote, which decides" in written[1].messages[-1].content
+    assert (outcome.chosen, outcome.summary) == ("Postgres", "Postgres, decided by Borda count.")
+    assert (outcome.fallback, voted(outcome).overturned) == (True, False)
+
+
+async def test_a_rule_that_finds_no_winner_decides_nothing_which_is_said() -> None:
+    _, outcome = await played(panel(SPLIT, chosen="Redis"), decision="unanimity")
+    assert (outcome.chosen, voted(outcome).winner, outcome.confidence) == ("Redis", None, "Low")
+    assert any("the rule decides nothing, and the recommendation is the moderator's" in each for each in outcome.reasons)
 
 
 async def test_a_quick_panel_votes_only_where_a_rule_decides() -> None:

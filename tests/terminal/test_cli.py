@@ -382,6 +382,7 @@ def test_a_fork_goes_on_with_another_model_and_says_where_it_is_from(server: Mod
     assert f"forked from {origin} after the first 3 turns" in forked.out
     made = next(name for name in ID.findall(forked.out) if name != origin)
     assert f"forked from {origin} after the first 3 turns" in run("show", made).out
+    assert f"Run again, continued or judged again: moot show {made}\n" in run("show", origin).out
     assert json.loads(run("show", made, "--json").out)["origin"] == {"debate": origin, "position": 3}
     listed = run("debate", "--list").out.splitlines()
     assert [line[50:] for line in listed[1:]] == [

@@ -178,6 +178,7 @@ async def show(
 ) -> None:
     async with build(settings.load()) as app:
         reading = await app.read(debate_id)
+        forks = await rejudging.forks_of(app, debate_id)
     if source is not None:
         show_source(reading, source, as_json)
     elif claims:
@@ -185,7 +186,7 @@ async def show(
     elif sources:
         show_sources(reading, as_json)
     else:
-        show_debate(reading, as_json)
+        show_debate(reading, as_json, forks)
 
 
 async def claims(words: str, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -223,15 +223,15 @@ async def _conclude(app: App, debate_id: str, ending: RunResult, asked: Waiting 
     return Exit.DONE
 
 
-def show_debate(reading: Reading, as_json: bool) -> None:
-    """A whole debate as it is stored, on the screen or as JSON."""
+def show_debate(reading: Reading, as_json: bool, forks: Sequence[str] = ()) -> None:
+    """A whole debate as it is stored, on the screen or as JSON; on the screen also which debates came of it."""
     if as_json:
         print_json(reading.trace)
     else:
-        _print_debate(reading)
+        _print_debate(reading, forks)
 
 
-def _print_debate(reading: Reading) -> None:
+def _print_debate(reading: Reading, forks: Sequence[str]) -> None:
     record, stored = reading.record, reading.stored
     console = Console()
     console.print(introduction(reading), soft_wrap=not console.is_terminal)
@@ -247,6 +247,9 @@ def _print_debate(reading: Reading) -> None:
         print_note(console, _waiting_text(asked, reading.format))
     else:
         say(console, f"\n{record.id} is {record.status}{': ' + reading.reason if reading.reason else ''}")
+    if forks:
+        again = ", ".join(f"moot show {fork}" for fork in forks)
+        print_note(console, f"Run again, continued or judged again: {again}")
     for notice in stored.notices:
         say(console, notice_text(notice), "" if notice.delivered_at else "yellow")
 

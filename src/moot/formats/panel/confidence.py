@@ -16,7 +16,6 @@ from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import barred, rests_on, unsupported_figures
 from moot.formats.panel.casting import ARGUED, SEATS, cast, muted, names, spoken
 from moot.formats.panel.positions import final_agreement, last_round, positions
-from moot.text.language import Language
 from moot.trust.caveats import only_model
 
 Level = Literal["High", "Medium", "Low"]
@@ -40,7 +39,7 @@ class Confidence(NamedTuple):
 
 def confidence(debate: Debate[Any], synthesis: Turn | None, basis: str, vote: VoteResult | None) -> Confidence:
     """`basis` is the text that the decision rests on."""
-    caps = [_agreed(debate), *_voted(vote, debate.language), *_caps(debate, synthesis, basis)]
+    caps = [_agreed(debate), *_voted(debate, vote), *_caps(debate, synthesis, basis)]
     level = min(cap.level for cap in caps)
     return Confidence(
         LEVELS[level],
@@ -66,8 +65,12 @@ def _agreed(debate: Debate[Any]) -> Cap:
     return Cap(HIGH, say("every perspective declared the same recommendation"))
 
 
-def _voted(vote: VoteResult | None, say: Language) -> Iterator[Cap]:
-    if vote and vote.overturned:
+def _voted(debate: Debate[Any], vote: VoteResult | None) -> Iterator[Cap]:
+    say = debate.language
+    if vote and vote.winner is None and debate.settings.decision != "moderator":
+        reason = say("{vote}: the rule decides nothing, and the recommendation is the moderator's", vote=vote.summary)
+        yield Cap(LOW, reason, say("more rounds, or guidance that settles what divides the perspectives"))
+    elif vote and vote.overturned:
         yield Cap(LOW, vote.summary, say("a record that recommends what the perspectives voted for, or says why not"))
     elif vote and vote.winner is None:
         yield Cap(HIGH, vote.summary)

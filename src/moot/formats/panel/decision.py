@@ -23,7 +23,7 @@ from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, 
 from moot.formats.panel.confidence import Level, confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
-from moot.formats.panel.votes import chosen_option, not_voted, options_of, vote_result
+from moot.formats.panel.votes import chosen_option, decision_of, not_voted, options_of, rule_of, vote_result
 from moot.sources.source import tags
 from moot.trust.caveats import about_models, only_model
 from moot.trust.claims import stands
@@ -32,6 +32,7 @@ from moot.trust.links import linked
 from moot.trust.poll import with_poll
 from moot.trust.quality import Rated
 from moot.trust.scribe import with_claims
+from moot.trust.voting import rule_name
 
 REASONS = {
     "agreed": "every debater declared the same recommendation",
@@ -176,14 +177,15 @@ def decision(
     answer = Synthesis.model_validate(synthesis.data) if synthesis else Synthesis(recommendation=_nothing(debate))
     chosen = chosen_option(debate, answer)
     vote = vote_result(debate, chosen)
+    summary, lead = _decided(debate, answer, chosen)
     rated = confidence(debate, synthesis, f"{answer.recommendation}\n{answer.lead}", vote)
     trust = _trust(debate, rated.level, chosen, vote, answer.because)
     agreed = final_agreement(debate)
     perspectives = views(debate, answer.perspectives, agreed.agreeing)
     unresolved = [] if agreed.of_all else [say("unresolved: the perspectives did not agree")]
     return Decision(
-        summary=answer.recommendation,
-        lead=answer.lead,
+        summary=summary,
+        lead=lead,
         language=say.code,
         title=restated(debate),
         perspectives=perspectives,
@@ -211,6 +213,16 @@ def decision(
         chosen=chosen,
         trust=trust,
     )
+
+
+def _decided(debate: Debate[Any], answer: Synthesis, chosen: str) -> tuple[str, str]:
+    """The decision and what tipped the balance: where a rule decides, the winner, and all of the moderator's words."""
+    winner = decision_of(debate)
+    if not winner or chosen != winner:  # a record of an earlier moot may have overturned its vote
+        return answer.recommendation, answer.lead
+    say = debate.language
+    decided = say("{option}, decided by {rule}.", option=winner, rule=rule_name(rule_of(debate), say))
+    return decided, " ".join(filter(None, (answer.recommendation, answer.lead)))
 
 
 def _trust(

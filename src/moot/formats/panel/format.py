@@ -51,7 +51,7 @@ from moot.formats.panel.steps import (
     moderate,
     read_again,
 )
-from moot.formats.panel.votes import decision_of, labelled, options_of, vote
+from moot.formats.panel.votes import decision_of, labelled, options_of, record_form, vote
 from moot.trust.judging import limit_of
 from moot.trust.novelty import REPEATS, STALE
 from moot.trust.poll import charts as poll_charts
@@ -248,7 +248,7 @@ def _synthesis(debate: Debate[PanelSettings], casting: Casting, earlier: Turn | 
         "synthesis",
         None,
         RECORD + RECORD_OF_EACH * len(casting.perspectives),
-        Synthesis,
+        record_form(debate),
         facts=_findings(debate, last_round(debate)),
         positions=declared(debate),
         agreeing=[by_seat[seat] for seat in agreed.agreeing],

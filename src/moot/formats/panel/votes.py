@@ -1,12 +1,16 @@
 """How a panel votes: what can be decided, one secret vote for each perspective at the end, and what that means.
 
-Nobody reads a vote, the moderator neither: whether its record agrees with them is found by code.
+Nobody reads a vote, the moderator neither: whether its record agrees with them is found by code. Where a rule was chosen
+to decide, code takes the winner, and the moderator writes the reasons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema, create_model
 
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
@@ -17,7 +21,7 @@ from moot.formats.panel.settings import Decider
 from moot.formats.panel.steps import known
 from moot.text.language import Language
 from moot.trust.judging import limit_of
-from moot.trust.poll import LETTERS, VOTER, Ballot, Form, ballot_for, form_of, no_winner, option_named
+from moot.trust.poll import LETTERS, VOTER, Ballot, Form, Labels, ballot_for, form_of, no_winner, option_named
 from moot.trust.voting import Result, Rule, decide, rule_name, shuffled
 
 MAX_OPTIONS = 4
@@ -37,7 +41,7 @@ def options_of(debate: Debate[Any]) -> tuple[str, ...]:
     return found if len(found) > 1 else ()
 
 
-def labelled(debate: Debate[Any]) -> tuple[tuple[str, str], ...]:
+def labelled(debate: Debate[Any]) -> Labels:
     return tuple(zip(LETTERS, options_of(debate), strict=False))
 
 
@@ -105,6 +109,25 @@ def decision_of(debate: Debate[Any]) -> str:
     """The option that has won by a rule that binds the moderator; empty where none does."""
     result = counted(debate) if debate.settings.rules > 1 and debate.settings.decision != "moderator" else None
     return result.winner or "" if result else ""
+
+
+def record_form(debate: Debate[Any]) -> type[Synthesis]:
+    """What the moderator fills in: a record for nothing but the winner, where a rule decides."""
+    decided = decision_of(debate)
+    return _bound_form(labelled(debate), decided) if decided else Synthesis
+
+
+@cache
+def _bound_form(labels: Labels, decided: str) -> type[Synthesis]:
+    label = next(label for label, option in labels if option == decided)
+
+    def read(value: object) -> str:
+        if option_named(str(value), labels) != decided:
+            raise ValueError(f"is {label}: {decided} has won the vote, which decides")
+        return label
+
+    chosen = Annotated[str, BeforeValidator(read), WithJsonSchema({"type": "string", "enum": [label]})]
+    return create_model("Synthesis", __base__=Synthesis, chosen=(chosen, label))
 
 
 def chosen_option(debate: Debate[Any], answer: Synthesis) -> str:
