@@ -24,8 +24,10 @@ from simulated import simulated  # noqa: E402
 from voters import curve, majority  # noqa: E402
 
 from moot.core.trust import Stability  # noqa: E402
+from moot.formats.duel.ballot import CLEAR_MARGIN  # noqa: E402
 from moot.formats.duel.format import Verdict  # noqa: E402
 from moot.testing import SimulatedJudge, SimulatedVoter  # noqa: E402
+from moot.trust.judging import learned_noise, weigh  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
 ORDERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -79,6 +81,18 @@ def order_effect(found: Sequence[tuple[float, Verdict]]) -> float:
 
 def covered(found: Sequence[tuple[float, Verdict]]) -> float:
     return fmean(stability(verdict).low <= true <= stability(verdict).high for true, verdict in found)
+
+
+def covered_when_known(found: Sequence[tuple[float, Verdict]]) -> float:
+    """The same, with the judge's noise known from 25 of the debates; the mean over every 25 of them."""
+    groups = [found[at : at + 25] for at in range(0, len(found) - 24, 25)]
+    return fmean(_covered_after(earlier, [each for each in found if each not in earlier]) for earlier in groups)
+
+
+def _covered_after(earlier: Sequence[tuple[float, Verdict]], others: Sequence[tuple[float, Verdict]]) -> float:
+    known = learned_noise([verdict.trust for _, verdict in earlier if verdict.trust], {"x:judge"})
+    again = [(true, weigh(stability(verdict).judgings, CLEAR_MARGIN, known)) for true, verdict in others]
+    return fmean(each.low <= true <= each.high for true, each in again if each)
 
 
 class Frame(NamedTuple):
@@ -168,8 +182,12 @@ def main(number: int) -> None:
         Curve("order effect, found", [*map(order_effect, pairs)], dashed=True),
     ]
     draw("order", "How far the margin leans to side A, in points", favour, ORDERS, leans, percent=False)
-    spread = [covered(judged(number, 4, 1.0, noise)) for noise in NOISES]
-    held = [Curve("what it says", [0.95] * len(NOISES), dashed=True), Curve("interval", spread)]
+    found_by_noise = [judged(number, 4, 1.0, noise) for noise in NOISES]
+    held = [
+        Curve("what it says", [0.95] * len(NOISES), dashed=True),
+        Curve("unknown judge", [*map(covered, found_by_noise)]),
+        Curve("after 25 debates", [*map(covered_when_known, found_by_noise)]),
+    ]
     title = "How often the interval holds the true margin"
     draw("interval", title, "noise of a score, in points", NOISES, held[::-1], percent=True)
     found = curve(SimulatedVoter(0.7), 10 * number, *VOTERS)

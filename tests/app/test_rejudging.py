@@ -9,6 +9,7 @@ import pytest
 from moot.app import App
 from moot.app.rejudging import forks_of, rejudge
 from moot.core.debate import Record, Status
+from moot.core.trust import JudgeNoise
 from moot.errors import InvalidInput, WrongStatus
 from moot.formats.duel.format import Verdict
 from moot.testing import ScriptedModel, SimulatedJudge, scripted_app
@@ -82,3 +83,23 @@ async def test_what_cannot_be_judged_again_is_refused_with_the_reason() -> None:
     duel = await finished(app, max_rounds=1)
     with pytest.raises(InvalidInput, match="is 1 or even"):
         await rejudge(app, duel.id, judgings=5)
+
+
+async def test_what_earlier_debates_tell_of_a_judge_is_kept_with_a_new_one_and_learned_anew_by_another() -> None:
+    app = scripted_app(SimulatedJudge((6, 6), noise=2.0))
+    first = await app.create("duel", "Cats are better than dogs", {"max_rounds": 1}, key="first")
+    for _ in range(8):
+        await finished(app, max_rounds=1, judgings=4)
+    assert first.settings["noise"] is None
+    later = await app.create("duel", "Cats are better than dogs", {"max_rounds": 1, "judgings": 4})
+    noise: Any = later.settings["noise"]
+    assert noise["points"] > 1.5
+    assert noise["debates"] == 8
+    await app.run(later.id, lambda event: None)
+    verdict = Verdict.model_validate((await app.load(later.id)).record.outcome)
+    assert verdict.trust
+    assert verdict.trust.stability
+    assert verdict.trust.stability.noise == JudgeNoise.model_validate(noise)
+    again = await app.create("duel", "Cats are better than dogs", {"max_rounds": 1}, key="first")
+    assert again.id == first.id
+    assert (await rejudge(app, later.id, judge="scripted:other")).settings["noise"] is None

@@ -128,7 +128,8 @@ async def test_where_a_rule_decides_a_record_for_anything_else_is_asked_for_agai
 async def test_a_rule_that_finds_no_winner_decides_nothing_which_is_said() -> None:
     _, outcome = await played(panel(SPLIT, chosen="Redis"), decision="unanimity")
     assert (outcome.chosen, voted(outcome).winner, outcome.confidence) == ("Redis", None, "Low")
-    assert any("the rule decides nothing, and the recommendation is the moderator's" in each for each in outcome.reasons)
+    said = "the rule decides nothing, and the recommendation is the moderator's"
+    assert any(said in reason for reason in outcome.reasons)
 
 
 async def test_a_quick_panel_votes_only_where_a_rule_decides() -> None:

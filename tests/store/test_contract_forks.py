@@ -95,3 +95,15 @@ async def test_a_fork_under_an_id_that_is_taken_changes_nothing(store: Store) ->
     with pytest.raises(StoreError, match="there is already a debate DEB-1"):
         await store.create(replace(FORK, id="DEB-1"), turns=TURNS)
     assert (await store.load("DEB-1")).turns == ()
+
+
+async def test_outcomes_of_a_format_come_newest_first_without_what_was_deleted_or_goes_on(store: Store) -> None:
+    for number in range(1, 5):
+        await store.create(replace(NEW, id=f"DEB-{number}", format="panel" if number == 4 else NEW.format))
+        await store.take(f"DEB-{number}", "ann", 30)
+    for number in (1, 2, 4):
+        await store.end(f"DEB-{number}", 1, RunResult(Status.FINISHED, "done", {"number": number}))
+    assert await store.outcomes(NEW.format, 9) == [{"number": 2}, {"number": 1}]
+    assert await store.outcomes(NEW.format, 1) == [{"number": 2}]
+    await store.delete("DEB-2")
+    assert await store.outcomes(NEW.format, 9) == [{"number": 1}]

@@ -20,7 +20,7 @@ NEW = Record(id="DEB-simulate", format="duel", format_version=2, topic="", setti
 SEATS = {
     seat.name: SeatSettings(f"x:{seat.group}", 0.7, seat.max_tokens)
     for seat in DUEL.seats
-    if seat.group not in ("voter", "scribe")
+    if seat.group not in ("voter", "scribe", "jury")
 }
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from simulated import simulated
 
 from moot.core.debate import Turn
-from moot.core.trust import Judging
+from moot.core.trust import JudgeNoise, Judging, Trust
 from moot.formats.duel.format import DuelSettings, Verdict
 from moot.testing import SimulatedJudge
-from moot.trust.judging import balanced, call, mirrored_order, views, weigh
+from moot.trust.judging import balanced, call, learned_noise, mirrored_order, views, weigh
 
 NOISE = 0.8
 
@@ -183,13 +183,16 @@ def test_judgings_flip_as_often_as_theory_says(margin: float, order: float) -> N
     assert fmean(same) == pytest.approx(within, abs=0.07)
 
 
-def verdicts(number: int, judgings: int, order: float) -> list[tuple[float, Verdict]]:
+def verdicts(
+    number: int, judgings: int, order: float, noise: float = NOISE, known: JudgeNoise | None = None
+) -> list[tuple[float, Verdict]]:
     """The true margin and what came out, of debates that are as different as debates are."""
+    settings = {"judgings": judgings, "noise": known.model_dump() if known else None}
     found = []
     for at in range(number):
         true = Random(at).gauss(0, 2)
-        judge = SimulatedJudge((6 + true / 2, 6 - true / 2), order=order, noise=NOISE)
-        found.append((true, simulated(judge, at, judgings=judgings)))
+        judge = SimulatedJudge((6 + true / 2, 6 - true / 2), order=order, noise=noise)
+        found.append((true, simulated(judge, at, **settings)))
     return found
 
 
@@ -211,12 +214,28 @@ def test_a_judge_that_favours_the_first_side_is_wrong_once_and_right_in_pairs() 
 
 
 def test_the_interval_holds_the_true_margin_as_often_as_it_says() -> None:
-    held = []
-    for true, verdict in verdicts(400, 4, 1.0):
-        assert verdict.trust
-        assert verdict.trust.stability
-        held.append(verdict.trust.stability.low <= true <= verdict.trust.stability.high)
-    assert 0.93 <= fmean(held) <= 0.995
+    assert 0.93 <= coverage(verdicts(400, 4, 1.0)) <= 0.995
+
+
+def coverage(found: list[tuple[float, Verdict]]) -> float:
+    parts = [(true, verdict.trust.stability) for true, verdict in found if verdict.trust and verdict.trust.stability]
+    return fmean(part.low <= true <= part.high for true, part in parts)
+
+
+def test_the_interval_of_a_noisy_judge_is_right_once_its_earlier_debates_are_known() -> None:
+    earlier = [verdict.trust for _, verdict in verdicts(25, 4, 1.0, noise=2.0) if verdict.trust]
+    known = learned_noise(earlier, {"x:judge"})
+    assert known
+    assert known.points == pytest.approx(2 * sqrt(2), abs=0.5)
+    assert coverage(verdicts(400, 4, 1.0, noise=2.0)) < 0.9, "what is usual is too little for it"
+    assert 0.93 <= coverage(verdicts(400, 4, 1.0, noise=2.0, known=known)) <= 0.995
+
+
+def test_of_a_judge_nothing_is_learned_from_two_judgings_or_from_another_judge() -> None:
+    two, four = weigh(pairs((8, 5), (6, 5)), 1.0), weigh(pairs((8, 5), (6, 5), (7, 6), (7, 6)), 1.0)
+    assert learned_noise([Trust(level="Low", stability=two), Trust(level="Low")], {""}) is None
+    assert learned_noise([Trust(level="Low", stability=four)], {"another"}) is None
+    assert learned_noise([Trust(level="Low", stability=four)], {""}) == JudgeNoise(points=1.137, debates=1)
 
 
 def test_a_judge_that_says_the_same_whatever_it_is_shown_is_not_stable_but_biased() -> None:

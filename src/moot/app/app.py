@@ -16,6 +16,7 @@ from moot import formats as known_formats
 from moot.app.changes import change
 from moot.app.drafts import Drafts, check_text
 from moot.app.estimates import Expected, expected
+from moot.app.noise import with_noise
 from moot.app.players import Players
 from moot.app.replies import say
 from moot.core.debate import Action, HumanReply, Origin, Rating, Record, Status, Turn, Workflow
@@ -173,6 +174,7 @@ class App:
             self.models.check(seat.model)
         if start:
             record = replace(record, status=Status.QUEUED)
+        record = await with_noise(self.store, known_formats.of_record(self.formats, record), record, key)
         made = await self.store.create(record, key, watched=watched, turns=turns)
         if any(getattr(made, field) != getattr(record, field) for field in ("format", "topic", "settings", "origin")):
             raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")

@@ -38,6 +38,13 @@ class Judging(BaseModel):
         return self.score_a - self.score_b
 
 
+class JudgeNoise(BaseModel):
+    """By how many points a judge's judgings of the same debate differ, and how many debates tell."""
+
+    points: float = Field(gt=0, le=10)
+    debates: int = Field(0, ge=0)
+
+
 class Stability(BaseModel):
     """What several judgings say together; scores and margins are means over those that count."""
 
@@ -51,6 +58,7 @@ class Stability(BaseModel):
     flips: float = Field(description="the share of pairs of judgings that call another winner")
     holds: int = Field(description="how many judgings alone come to the published result")
     clear: float = Field(1.0, description="a smaller margin decides nothing")
+    noise: JudgeNoise | None = Field(None, description="the judge's, by its earlier debates, where there were any")
 
     @property
     def counted(self) -> list[Judging]:

@@ -22,6 +22,12 @@ SELECT * FROM debates WHERE idempotency_key = :idempotency_key;
 -- name: find_forks
 SELECT id FROM debates WHERE origin_debate = :debate_id AND deleted_at IS NULL ORDER BY created_at, id LIMIT 20;
 
+-- name: find_outcomes
+-- Of a format's finished debates, the newest first.
+SELECT outcome FROM debates
+WHERE format = :format AND status = 'finished' AND outcome IS NOT NULL AND deleted_at IS NULL
+ORDER BY created_at DESC, id DESC LIMIT :limit;
+
 -- name: find_debate
 SELECT *, moot_now() AS now FROM debates WHERE id = :debate_id AND deleted_at IS NULL;
 

@@ -14,6 +14,7 @@ from moot.core.changes import Wish
 from moot.core.debate import (
     NO_USAGE,
     Failure,
+    JsonObject,
     Origin,
     Rating,
     Record,
@@ -99,6 +100,15 @@ def wish_from(row: Row) -> Wish | None:
         return Wish(known["content"], known["data"], row["at"])
     except (*_UNREADABLE, KeyError):
         _log_once(_id_of(row), "change of settings")
+        return None
+
+
+def outcome_from(row: Row) -> JsonObject | None:
+    """Only the outcome; None where it cannot be read."""
+    try:
+        found: JsonObject = _is(dict, orjson.loads(row["outcome"]))
+        return found
+    except _UNREADABLE:
         return None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from moot.core.changes import Wish
-from moot.core.debate import Failure, HumanReply, Rating, Record, Status, Tick, Turn, Workflow
+from moot.core.debate import Failure, HumanReply, JsonObject, Rating, Record, Status, Tick, Turn, Workflow
 from moot.core.engine import Control, RunResult
 from moot.core.notices import Notice, notices
 from moot.core.stored import StoredDebate
@@ -29,7 +29,7 @@ from moot.store.refusals import (
     not_found,
 )
 from moot.store.rows import Cursor as Cursor
-from moot.store.rows import read, record_from, status_from, stored_from, wish_from
+from moot.store.rows import outcome_from, read, record_from, status_from, stored_from, wish_from
 from moot.store.sql import (
     debate_parameters,
     end_parameters,
@@ -91,6 +91,12 @@ class Store:
     def forks(self, debate_id: str) -> Operation[list[str]]:
         rows = yield ask("find_forks", debate_id=debate_id)
         return [row["id"] for row in rows]
+
+    @reading
+    def outcomes(self, format: str, limit: int) -> Operation[list[JsonObject]]:
+        """Of a format's finished debates, the newest first; those that cannot be read are left out."""
+        rows = yield ask("find_outcomes", format=format, limit=limit)
+        return [outcome for row in rows if (outcome := outcome_from(row))]
 
     @reading
     def load(self, debate_id: str) -> Operation[StoredDebate]:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from moot.core.debate import Seat, Settings
+from moot.core.trust import JudgeNoise
 
 Depth: TypeAlias = Literal["quick", "normal", "careful"]
 
@@ -77,6 +78,12 @@ class JurySettings(JudgedSettings):
         max_length=MORE_JUDGES,
         title="Further judges",
         description="PROVIDER:MODEL, two at most: pairs of judgings go to the judge and to these in turn",
+    )
+    noise: JudgeNoise | None = Field(
+        None,
+        title="Noise of a judging",
+        description="in points, and from how many debates it is known; found in the judge's earlier debates when a "
+        "debate is made",
     )
 
     def model_for(self, seat: Seat) -> str | None:

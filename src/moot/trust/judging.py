@@ -8,7 +8,7 @@ the mean, and shows as the order effect. Knows no format: who asks says what a j
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from math import sqrt
 from statistics import fmean
@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
-from moot.core.trust import Judging, Level, Stability, Trust
+from moot.core.trust import JudgeNoise, Judging, Level, Stability, Trust
 from moot.text.language import Language
 from moot.trust.caveats import only_model
 from moot.trust.depth import MORE_JUDGES
@@ -25,9 +25,14 @@ Call: TypeAlias = Literal["a", "b", "undecided"]
 
 CLEAR_AFTER_TWO = 2.5
 """Two judgings that agree by so many points need no others."""
-PRIOR_NOISE, PRIOR_WEIGHT = 1.2, 4
-"""The noise of one judging, in points, that is taken for granted, and how many judgings' worth of evidence that is."""
-T_975 = (2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
+USUAL_NOISE = JudgeNoise(points=1.2)
+"""Of one judging, where nothing is known of its judge."""
+USUAL_WEIGHT, WEIGHT_OF_EACH, MOST_WEIGHT = 4, 2, 20
+"""How many judgings' worth of evidence that is, with each earlier debate of the judge, and at most."""
+T_975 = (
+    *(2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110),
+    *(2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
 """Student's t at .975 for 4, 5, 6 … degrees of freedom."""
 FEW_FLIPS = 0.1
 LITTLE = 0.1
@@ -179,10 +184,12 @@ def call(margin: float, clear: float) -> Call:
     return "a" if margin > 0 else "b"
 
 
-def weighed(judged: Judged, read: Callable[[Turn, JudgeView], Judging], clear: float) -> Weighed:
+def weighed(
+    judged: Judged, read: Callable[[Turn, JudgeView], Judging], clear: float, noise: JudgeNoise | None = None
+) -> Weighed:
     """What the judgings of a case come to, told in the words of the one that is nearest to their mean."""
     judgings = [read(*each) for each in zip(judged.turns, views(len(judged.turns)), strict=True)]
-    stability = weigh(judgings, clear)
+    stability = weigh(judgings, clear, noise)
     if stability is None:
         readable = (turn for turn in judged.turns if "fallback" not in turn.marks)
         return Weighed(next(readable, judged.turns[0]), None)
@@ -190,17 +197,14 @@ def weighed(judged: Judged, read: Callable[[Turn, JudgeView], Judging], clear: f
     return Weighed(next(turn for turn in judged.turns if turn.position == nearest.position), stability)
 
 
-def weigh(judgings: Sequence[Judging], clear: float) -> Stability | None:
-    """What judgings say together; None when no pair of them can be read."""
+def weigh(judgings: Sequence[Judging], clear: float, noise: JudgeNoise | None = None) -> Stability | None:
+    """What judgings say together, by a judge of this noise; None when no pair of them can be read."""
     whole = balanced(judgings)
     counted = [judging for judging in whole if judging.counted]
     if not counted:
         return None
-    signs = [-1 if judging.mirrored else 1 for judging in counted]
-    margin = fmean(judging.margin for judging in counted)
-    effect = fmean(sign * judging.margin for sign, judging in zip(signs, counted, strict=True))
-    rests = [judging.margin - margin - sign * effect for sign, judging in zip(signs, counted, strict=True)]
-    half = _half_width(rests)
+    margin, effect, rests = _parts(counted)
+    half = _half_width(rests, noise or USUAL_NOISE)
     calls = [call(judging.margin, clear) for judging in counted]
     return Stability(
         judgings=whole,
@@ -213,7 +217,24 @@ def weigh(judgings: Sequence[Judging], clear: float) -> Stability | None:
         flips=_flips(calls),
         clear=clear,
         holds=calls.count(call(margin, clear)),
+        noise=noise,
     )
+
+
+class _Parts(NamedTuple):
+    """What margins are made of: the mean, what the side shown first got more, and what is left of each."""
+
+    margin: float
+    effect: float
+    rests: Sequence[float]
+
+
+def _parts(counted: Sequence[Judging]) -> _Parts:
+    signs = [-1 if judging.mirrored else 1 for judging in counted]
+    margin = fmean(judging.margin for judging in counted)
+    effect = fmean(sign * judging.margin for sign, judging in zip(signs, counted, strict=True))
+    rests = [judging.margin - margin - sign * effect for sign, judging in zip(signs, counted, strict=True)]
+    return _Parts(margin, effect, rests)
 
 
 def _flips(calls: Sequence[Call]) -> float:
@@ -237,11 +258,34 @@ def faults_by_judge(stability: Stability) -> dict[str, JudgeFaults]:
     return found
 
 
-def _half_width(rests: Sequence[float]) -> float:
-    """Of the interval: four judgings alone tell little of their noise, so it is moderated by what is usual."""
-    freedom = PRIOR_WEIGHT + len(rests) - 2
-    noise = sqrt((PRIOR_WEIGHT * PRIOR_NOISE**2 + sum(rest**2 for rest in rests)) / freedom)
-    return T_975[min(freedom, PRIOR_WEIGHT + len(T_975) - 1) - PRIOR_WEIGHT] * noise / sqrt(len(rests))
+def _half_width(rests: Sequence[float], known: JudgeNoise) -> float:
+    """Of the interval: four judgings alone tell little of their noise, so it is moderated by what is known of it."""
+    weight = min(USUAL_WEIGHT + WEIGHT_OF_EACH * known.debates, MOST_WEIGHT)
+    freedom = weight + len(rests) - 2
+    noise = sqrt((weight * known.points**2 + sum(rest**2 for rest in rests)) / freedom)
+    return T_975[freedom - USUAL_WEIGHT] * noise / sqrt(len(rests))
+
+
+def learned_noise(earlier: Iterable[Trust], models: Collection[str]) -> JudgeNoise | None:
+    """How far judgings by these models differed in earlier debates, once mean and order effect are taken out.
+
+    Two judgings tell nothing of it. What is usual keeps its weight beside what was found, so that a few judgings that
+    happened to agree do not make a judge look exact.
+    """
+    squares, freedom, debates = USUAL_WEIGHT * USUAL_NOISE.points**2, USUAL_WEIGHT, 0
+    for each in earlier:
+        told = [rests for part in (each.stability, *each.parts.values()) if part for rests in _rests_of(part, models)]
+        squares += sum(rest**2 for rests in told for rest in rests)
+        freedom += sum(len(rests) - 2 for rests in told)
+        debates += bool(told)
+    return JudgeNoise(points=round(sqrt(squares / freedom), 3), debates=debates) if debates else None
+
+
+def _rests_of(stability: Stability, models: Collection[str]) -> Iterator[Sequence[float]]:
+    for model in models:
+        own = [judging for judging in stability.counted if judging.model == model]
+        if len(own) > 2:
+            yield _parts(own).rests
 
 
 def trust(debate: Debate[Any], judged: Judged, stability: Stability | None, clear: float) -> Trust:

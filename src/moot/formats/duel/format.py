@@ -214,7 +214,7 @@ def _judging_of(turn: Turn, view: JudgeView) -> Judging:
 
 def _weighed(debate: Debate[DuelSettings], judged: Judged) -> Verdict:
     """The verdict of all judgings: their mean scores, in the words of the one that is nearest to these."""
-    turn, stability = weighed(judged, _judging_of, CLEAR_MARGIN)
+    turn, stability = weighed(judged, _judging_of, CLEAR_MARGIN, debate.settings.noise)
     alone = verdict(debate, turn)
     if stability:
         alone.score_a, alone.score_b = round(stability.score_a, 2), round(stability.score_b, 2)
@@ -308,6 +308,7 @@ _DUEL: Format[Any, Verdict] = Format(
     page=page,
     folded=frozenset({REJUDGING, BALLOT, CLAIMS}),
     first=("stance_a", "depth"),
+    hidden=frozenset({"noise"}),
     picture="sides",
     starters=(Starter("A team of six should write its next backend in Rust", "hear both sides at their strongest"),),
     reasons={

@@ -278,7 +278,7 @@ _EVALUATION: Format[Any, Scorecard] = Format(
     first=("idea", "depth"),
     picture="scores",
     starters=(Starter("Is this business idea worth a pilot?", "paste the idea; it is scored before and after"),),
-    hidden=frozenset({"idea_key"}),
+    hidden=frozenset({"idea_key", "noise"}),
     judge=ARBITER.name,
     judged_from=from_judging,
 )

@@ -35,7 +35,7 @@ from moot.formats.evaluation.settings import TITLES as ALL_TITLES
 from moot.text.language import Language
 from moot.trust.caveats import about_models, about_turns
 from moot.trust.figures import provenance
-from moot.trust.judging import Judged, JudgeView, together, trust, weighed
+from moot.trust.judging import Judged, JudgeView, Weighed, together, trust, weighed
 
 TITLES = {side: ALL_TITLES[side] for side in SIDES}
 
@@ -77,10 +77,7 @@ def _trust(debate: Evaluating, hearings: Sequence[TopicDebate], topics: Sequence
     """Of all verdicts; what decided nothing moved nothing, and takes nothing from the others."""
     judged = {each.topic.name: each.judged for each in hearings if each.judged}
     decided = {topic.name for topic in topics if topic.winner != "draw"}
-    found = {
-        name: trust(debate, each, weighed(each, judging_of, CLEAR_MARGIN).stability, CLEAR_MARGIN)
-        for name, each in judged.items()
-    }
+    found = {name: trust(debate, each, _weighed(debate, each).stability, CLEAR_MARGIN) for name, each in judged.items()}
     return together(debate, found, decided) if found else None
 
 
@@ -145,12 +142,16 @@ def judged(debate: Evaluating, hearing: TopicDebate, judged: Judged) -> TopicVer
 
 def moving(debate: Evaluating, number: int, judged: Judged) -> Moving:
     """What the arbiter's judgings of a topic come to."""
-    turn, stability = weighed(judged, judging_of, CLEAR_MARGIN)
+    turn, stability = _weighed(debate, judged)
     said = answers.judgment(turn)
     scores = (stability.score_a, stability.score_b) if stability else (said.score_advocate, said.score_challenger)
     level: Level = "low" if [*doubts(debate, number)] else _certainty(debate, judged, stability)
     verdict = ScoreVerdict(round(scores[0], 2), round(scores[1], 2), level, "fallback" in turn.marks)
     return Moving(replace(verdict, held_back=bool(held_back(debate, number, verdict))), turn, stability)
+
+
+def _weighed(debate: Evaluating, judged: Judged) -> Weighed:
+    return weighed(judged, judging_of, CLEAR_MARGIN, getattr(debate.settings, "noise", None))  # version 1 has none
 
 
 def _certainty(debate: Evaluating, judged: Judged, stability: Stability | None) -> Level:

@@ -1,7 +1,7 @@
 """How a panel votes: what can be decided, one secret vote for each perspective at the end, and what that means.
 
-Nobody reads a vote, the moderator neither: whether its record agrees with them is found by code. Where a rule was chosen
-to decide, code takes the winner, and the moderator writes the reasons.
+Nobody reads a vote, the moderator neither: whether its record agrees with them is found by code. Where a rule decides,
+code takes the winner, and the moderator writes the reasons.
 """
 
 from __future__ import annotations
