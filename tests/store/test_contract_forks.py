@@ -102,7 +102,7 @@ async def test_outcomes_of_a_format_come_newest_first_without_what_was_deleted_o
         await store.create(replace(NEW, id=f"DEB-{number}", format="panel" if number == 4 else NEW.format))
         await store.take(f"DEB-{number}", "ann", 30)
     for number in (1, 2, 4):
-        await store.end(f"DEB-{number}", 1, RunResult(Status.FINISHED, "done", {"number": number}))
+        await store.end(f"DEB-{number}", 1, RunResult(Status.FINISHED, "done", outcome={"number": number}))
     assert await store.outcomes(NEW.format, 9) == [{"number": 2}, {"number": 1}]
     assert await store.outcomes(NEW.format, 1) == [{"number": 2}]
     await store.delete("DEB-2")
