@@ -15,9 +15,11 @@ from critics import ANSWER, PROPOSAL, Critics, Library, asked, critique, fine, i
 from pydantic import JsonValue
 
 from moot.core.events import TurnFinished
+from moot.core.stored import StoredDebate
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.llm.client import Request
+from moot.reading.debate import Reading
 from stage import Stage
 from strong_debates import calls, spoken, words
 
@@ -114,6 +116,23 @@ async def test_rounds_end_early_only_without_a_grave_issue_and_not_against_the_s
 
 
 # Replies
+
+
+@pytest.mark.parametrize(
+    ("concedes", "how", "ends"),
+    [(True, "concedes", ["conceded", "gives way"]), (False, "attacks", ["contested", "untested"])],
+)
+async def test_a_reply_that_concedes_is_no_attack(concedes: bool, how: str, ends: list[str]) -> None:
+    reply = improved([{"issue": 1, "concedes": concedes, "reply": "Die Annahme war nicht gezeigt."}])
+    stage = played(critique(), fine(6, ready=False), fine(6, ready=False), settings=TWO, proposals=[reply])
+    await stage.run()
+    reading = Reading(StoredDebate(await stage.record(), await stage.turns()), CRITIQUE)
+    assert (ledger := reading.ledger)
+    assert [link.how for link in ledger.claims[1].links] == [how]
+    assert [claim.status for claim in ledger.claims] == ends
+    points = {point.key: point for point in reading.points}
+    attacked, supported = points["reply-1"].attacks, points["reply-1"].supports
+    assert (attacked, supported) == (((), ("issue-1",)) if concedes else (("issue-1",), ()))
 
 
 async def test_replies_stand_in_a_field_of_their_own_in_any_language() -> None:

@@ -175,7 +175,7 @@ def skeptic(score: float, again: list[float], better: tuple[float, float] = (8, 
             case "rescored":
                 value = left.pop(0)
                 return json.dumps({"score": value, "ready": value >= 8})
-            case "comparison" | "mirroredcomparison":
+            case "comparison":
                 final_first = text(request).index("FINAL") < text(request).index("PROPOSED")
                 scores = better if final_first else better[::-1]
                 return json.dumps({"reason": "It is.", "score_1": scores[0], "score_2": scores[1]})
@@ -223,12 +223,15 @@ async def test_a_score_far_from_deciding_is_given_once_and_so_is_every_score_of_
 async def test_the_final_answer_is_compared_with_the_first_proposal_by_whoever_knows_neither() -> None:
     stage, answer = await criticised(skeptic(9, [9, 9], (9, 5)))
     assert [kind for _, kind, _ in await stage.order()][-2:] == ["comparison", "rejudging"]
-    asked = [text(request) for request in stage.model.requests if name(request).endswith("comparison")]
+    requests = [request for request in stage.model.requests if name(request) == "comparison"]
+    assert requests[0].schema == requests[1].schema, "which would tell it which is which"
+    asked = [*map(text, requests)]
     assert asked[0].replace("FINAL", "*").replace("PROPOSED", "FINAL").replace("*", "PROPOSED") == asked[1]
     assert "Skeptic's" not in asked[0].split("The question is this:")[1]
     assert answer.trust
     assert answer.trust.level == "High"
     assert answer.trust.reasons[0] == "blind, the final answer was found better than the first proposal"
+    assert answer.caveats == [], "what examines the answer is nobody's say"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from moot.core.script import Debate
@@ -37,10 +37,10 @@ def _models_of(debate: Debate[Any], seat: str) -> set[str]:
     return spoken or {debate.seats[seat].model}
 
 
-def about_turns(debate: Debate[Any], judged: Mapping[str, str], beside: str = "") -> Iterator[str]:
-    """Whether every side had its say; `judged` maps seats to their titles, turns of the kind `beside` are no say."""
+def about_turns(debate: Debate[Any], judged: Mapping[str, str], beside: Collection[str] = ()) -> Iterator[str]:
+    """Whether every side had its say; `judged` maps seats to their titles, turns of the kinds `beside` are no say."""
     say = debate.language
-    spoken = {seat: [turn for turn in debate.of_seat(seat) if turn.kind != beside] for seat in judged}
+    spoken = {seat: [turn for turn in debate.of_seat(seat) if turn.kind not in beside] for seat in judged}
     most = max(len(turns) for turns in spoken.values())
     if not most:
         yield say("nobody spoke: there was nothing to judge")

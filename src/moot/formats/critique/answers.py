@@ -19,6 +19,7 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     computed_field,
+    create_model,
     model_validator,
 )
 
@@ -101,6 +102,7 @@ class Reply(BaseModel):
     """What the proposer says to an issue."""
 
     issue: Annotated[int, BeforeValidator(_issue_number)]
+    concedes: Flag = False
     reply: Annotated[Line, at_most(600)] = ""
 
 
@@ -158,16 +160,19 @@ class Comparison(Answer):
         return cls.model_validate({"reason": reason, "score_1": 5, "score_2": 5})
 
 
-class MirroredComparison(Comparison):
-    """The first one shown is the first proposal."""
+def _exchanged(said: Comparison) -> Comparison:
+    said.score_a, said.score_b = said.score_b, said.score_a
+    return said
 
-    score_a: Points = Field(validation_alias=AliasChoices("score_1", "score_b"))
-    score_b: Points = Field(validation_alias=AliasChoices("score_2", "score_a"))
 
-    @model_validator(mode="after")
-    def _exchanged(self) -> Self:
-        self.score_a, self.score_b = self.score_b, self.score_a
-        return self
+MIRRORED_COMPARISON = create_model(
+    "Comparison",  # as it is called in a request, which must not tell which of them this is
+    __base__=Comparison,
+    __validators__={"exchanged": model_validator(mode="after")(_exchanged)},
+    score_a=(Points, Field(validation_alias=AliasChoices("score_1", "score_b"))),
+    score_b=(Points, Field(validation_alias=AliasChoices("score_2", "score_a"))),
+)
+"""The first one shown is the first proposal."""
 
 
 class Critique(Answer):

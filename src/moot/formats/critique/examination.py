@@ -13,7 +13,7 @@ from typing import Any
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
 from moot.core.trust import COMPARISON, REJUDGING, RESCORING, Judging, Level, Trust
-from moot.formats.critique.answers import Comparison, MirroredComparison, Rescored
+from moot.formats.critique.answers import MIRRORED_COMPARISON, Comparison, Rescored
 from moot.formats.critique.issues import AnyCritique, TrackedIssue, open_issues
 from moot.trust.judging import LEVELS, Case, Judged, JudgeView, call, judge_in_pairs, limit_of, trust, weighed
 
@@ -88,7 +88,7 @@ def _comparison(debate: Debate[Any], final: str, first: str, view: JudgeView) ->
         "skeptic",
         COMPARISON if view == JudgeView() else REJUDGING,
         prompt=COMPARISON,
-        answer=MirroredComparison if view.mirrored else Comparison,
+        answer=MIRRORED_COMPARISON if view.mirrored else Comparison,
         aliases={},
         variables={
             "texts": (first, final) if view.mirrored else (final, first),

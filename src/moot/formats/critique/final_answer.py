@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from moot.core.debate import Limits, Outcome, Record, Turn
 from moot.core.script import Debate
 from moot.core.trace import iso
-from moot.core.trust import Trust
+from moot.core.trust import CHECKS, Trust
 from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
 from moot.text.language import Language
 from moot.text.markdown import contained, front_matter, in_line, table_of
@@ -164,7 +164,7 @@ def _caveats(
     if invented:
         values = {"invented": invented, "issues": say.count(len(issues), "1 issue", "{n} issues")}
         yield say("the quotes of {invented} of {issues} do not stand in the proposal", **values)
-    yield from about_turns(debate, SPEAKERS, beside="review")
+    yield from about_turns(debate, SPEAKERS, beside={"review", *CHECKS})
     if "truncated" in answer.marks:
         yield say("the answer ran into the output cap")
     yield from about_models(debate, "skeptic", {"proposer": "Proposer", "synthesizer": "Synthesizer"})

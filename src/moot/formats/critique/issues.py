@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from moot.core.debate import Turn
-from moot.formats.critique.answers import Critique, Proposal, Raised, Severity
+from moot.formats.critique.answers import Critique, Proposal, Raised, Reply, Severity
 from moot.formats.critique.version_1 import Critique as FirstCritique
 from moot.formats.critique.version_1 import replies
 from moot.sources.quotes import contains, words
@@ -48,6 +48,8 @@ class TrackedIssue:
     reply: str = ""
     replied: int = 0
     """The round of the proposer's last reply; 0 when there was none."""
+    conceded: bool = False
+    """Whether that reply grants it."""
     why: str = ""
     """The skeptic's reason for what became of it."""
 
@@ -88,12 +90,14 @@ def replied(issues: Sequence[TrackedIssue], proposal: Turn) -> tuple[TrackedIssu
     if proposal.kind == "answer":
         return tuple(issues)
     if proposal.data:
-        found = {each.issue: each.reply for each in Proposal.model_validate(proposal.data).replies}
+        found = {each.issue: each for each in Proposal.model_validate(proposal.data).replies}
     else:
-        found = replies(proposal.content)
+        found = {issue: Reply(issue=issue, reply=reply) for issue, reply in replies(proposal.content).items()}
     round = proposal.round or 0
     return tuple(
-        replace(issue, reply=found[issue.number], replied=round) if _answers(found, issue) else issue
+        replace(issue, reply=reply.reply, replied=round, conceded=reply.concedes)
+        if (reply := found.get(issue.number)) and _answers(reply, issue)
+        else issue
         for issue in issues
     )
 
@@ -167,10 +171,10 @@ def _numbered(new: Iterable[Raised], known: int, proposal: str, round: int) -> I
         yield TrackedIssue(number=number, **raised.model_dump(), quoted=quoted, raised=round, upheld=round)
 
 
-def _answers(found: dict[int, str], issue: TrackedIssue) -> bool:
-    """Whether there is a reply to this issue that is more than an echo of it."""
-    reply = words(found.get(issue.number, ""))
-    return issue.status == "open" and bool(reply) and reply not in words(f"{issue.text} {issue.passage}")
+def _answers(reply: Reply, issue: TrackedIssue) -> bool:
+    """Whether it says more to an open issue than an echo of it."""
+    said = words(reply.reply)
+    return issue.status == "open" and bool(said) and said not in words(f"{issue.text} {issue.passage}")
 
 
 def _key(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from moot.core.claims import Ledger, Status
+from moot.core.claims import How, Ledger, Status
 from moot.core.debate import Turn
 from moot.core.points import Point, speech_key
 from moot.core.script import Debate
@@ -41,12 +41,16 @@ def _raised(issue: TrackedIssue, proposal: Turn | None, critique: Turn) -> Point
 
 
 def _reply(issue: TrackedIssue, proposal: Turn) -> Point:
+    """Who grants an issue says the same as it."""
+    key = f"issue-{issue.number}"
     return Point(
         f"reply-{issue.number}",
         issue.reply,
         (proposal.position,),
         title=f"Reply to issue {issue.number}",
-        attacks=(f"issue-{issue.number}",),
+        supports=(key,) if issue.conceded else (),
+        attacks=() if issue.conceded else (key,),
+        tags=("concedes",) if issue.conceded else (),
     )
 
 
@@ -65,14 +69,25 @@ def _made(turns: Sequence[Turn]) -> Iterator[Made]:
         quote = issue.text if contains(issue.text, raised.content) else ""
         yield Made(key, raised, issue.text, _end(issue, heard), quote=quote)
         if issue.reply:
-            ruled = issue.upheld >= issue.replied or issue.status != "open"
-            end: Status = "standing" if issue.status != "open" else "contested" if ruled else "untested"
-            yield Made(f"reply-{issue.number}", proposals[issue.replied], issue.reply, end, (("attacks", key),))
+            how: How = "concedes" if issue.conceded else "attacks"
+            yield Made(
+                f"reply-{issue.number}", proposals[issue.replied], issue.reply, _end_of_reply(issue), ((how, key),)
+            )
+
+
+def _end_of_reply(issue: TrackedIssue) -> Status:
+    if issue.conceded:
+        return "gives way"
+    if issue.upheld >= issue.replied:  # whatever the final answer has mended since
+        return "contested"
+    return "untested" if issue.status == "open" else "standing"
 
 
 def _end(issue: TrackedIssue, heard: bool) -> Status:
     if issue.status != "open":
         return issue.status
+    if issue.conceded:
+        return "conceded"
     if issue.reply:
         return "standing" if issue.upheld >= issue.replied else "contested"
     return "unanswered" if heard else "untested"
