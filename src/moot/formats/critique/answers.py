@@ -165,7 +165,7 @@ def _exchanged(said: Comparison) -> Comparison:
     return said
 
 
-MIRRORED_COMPARISON = create_model(
+MIRRORED_COMPARISON: type[Comparison] = create_model(  # type: ignore[call-overload]
     "Comparison",  # as it is called in a request, which must not tell which of them this is
     __base__=Comparison,
     __validators__={"exchanged": model_validator(mode="after")(_exchanged)},
