@@ -165,10 +165,10 @@ def _exchanged(said: Comparison) -> Comparison:
     return said
 
 
-MIRRORED_COMPARISON: type[Comparison] = create_model(  # type: ignore[call-overload]
+MIRRORED_COMPARISON: type[Comparison] = create_model(
     "Comparison",  # as it is called in a request, which must not tell which of them this is
     __base__=Comparison,
-    __validators__={"exchanged": model_validator(mode="after")(_exchanged)},
+    __validators__={"exchanged": model_validator(mode="after")(_exchanged)},  # type: ignore[dict-item]
     score_a=(Points, Field(validation_alias=AliasChoices("score_1", "score_b"))),
     score_b=(Points, Field(validation_alias=AliasChoices("score_2", "score_a"))),
 )
