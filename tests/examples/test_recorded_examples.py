@@ -47,7 +47,7 @@ def test_the_examples_are_small_enough_to_ship() -> None:
 
 def test_an_example_is_found_by_its_name() -> None:
     assert [find(example.name) for example in examples()] == [*examples()]
-    with pytest.raises(Missing, match="no example named 'cats'; known: caching, four-day-week"):
+    with pytest.raises(Missing, match="no example named 'cats'; known: caching, backup, parts-shelf, four-day-week"):
         find("cats")
 
 

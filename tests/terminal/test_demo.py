@@ -70,7 +70,7 @@ def test_whoever_wants_no_live_debate_leaves(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["demo", "cats"], "moot: no example named 'cats'; known: caching, four-day-week\n"),
+        (["demo", "cats"], "moot: no example named 'cats'; known: caching, backup, parts-shelf, four-day-week\n"),
         (["demo", "--speed", "-1"], "moot: Invalid value for '--speed': Input should be greater than or equal to 0"),
     ],
 )
