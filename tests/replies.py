@@ -146,6 +146,16 @@ def choice(request: Request) -> Answer:
     return {"reason": speech(request), "choice": offered["items"]["enum"] if "items" in offered else offered["enum"][0]}
 
 
+def notes(request: Request) -> Answer:
+    """A claim for each speech that is read, each against the one before it."""
+    said = list(dict.fromkeys(re.findall(r"I hold to it for reason\d+ reason\d+", json.dumps(request["messages"]))))
+    claims: list[JsonValue] = [
+        {"quote": quote, "text": f"Claim {number}.", "answers": [{"claim": number - 1, "how": "attacks"}]}
+        for number, quote in enumerate(said, 1)
+    ]
+    return {"note": "They differ.", "claims": claims}
+
+
 FORMS: dict[str, Callable[[Request], Answer]] = {
     "scores": scores,
     "redteam": challenges,
@@ -160,5 +170,6 @@ FORMS: dict[str, Callable[[Request], Answer]] = {
     "evaluation": evaluation,
     "synthesis": synthesis,
     "choice": choice,
+    "notes": notes,
     "options": lambda request: {"asked": "Which cache?", "options": ["Redis", "Postgres"]},
 }

@@ -57,6 +57,17 @@ DUEL = Scene(
     (Kill(1, 0), Kill(2, 3), Kill(3, 0)),
     [*((seat, "argument", round) for round in (1, 2) for seat in SPEAKERS), ("judge", "verdict", None)],
 )
+EXAMINED_DUEL = Scene(
+    ("--format", "duel", "--max-rounds", "1", "--set", "depth=normal", "--ballots", "0"),
+    (Kill(3, 3), Kill(2, 3), Kill(1, 3)),
+    [
+        *((seat, "argument", 1) for seat in SPEAKERS),
+        ("scribe", "claims", None),
+        ("judge", "verdict", None),
+        ("judge", "rejudging", None),
+    ],
+    at_once=2,
+)
 CRITIQUE = Scene(
     ("--format", "critique", "--max-rounds", "2"),
     (Kill(1, 3), Kill(3, 0), Kill(2, 3)),
@@ -93,8 +104,6 @@ PANEL = Scene(
         "1",
         "--set",
         "depth=normal",
-        "--set",
-        "ledger=off",
         "--ballots",
         "2",
     ),
@@ -103,6 +112,7 @@ PANEL = Scene(
         ("moderator", "analysis", None),
         *[("voter", "ballot", None)] * 2,
         *((seat, kind, 1) for seat, kind in PANEL_ROUND),
+        ("scribe", "claims", None),
         *[("voter", "vote", None)] * 2,
         ("moderator", "synthesis", None),
     ],
@@ -164,7 +174,11 @@ def places(turns: tuple[Turn, ...]) -> list[Place]:
     return [(turn.seat, turn.kind, turn.round) for turn in turns]
 
 
-@pytest.mark.parametrize("scene", [DUEL, CRITIQUE, EVALUATION, PANEL], ids=["duel", "critique", "evaluation", "panel"])
+@pytest.mark.parametrize(
+    "scene",
+    [DUEL, EXAMINED_DUEL, CRITIQUE, EVALUATION, PANEL],
+    ids=["duel", "examined duel", "critique", "evaluation", "panel"],
+)
 def test_a_debate_whose_processes_are_killed_has_every_turn_once_and_repeats_only_calls_in_flight(
     server: ModelServer, database: str, scene: Scene
 ) -> None:
