@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from moot.formats.panel.casting import NEAR
 from moot.formats.panel.perspectives import PAYS, Perspective, catalog, opposed
 from moot.retrieval.embed import WordLlamaEmbedder
 from moot.retrieval.library import Library
@@ -72,7 +73,8 @@ class View(NamedTuple):
 
 
 async def opposition() -> None:
-    print("\n| pairs of perspectives | opposed | others | opposed ones are nearer |\n|---|---|---|---|")
+    print("\n| pairs of perspectives | opposed | others | opposed ones are nearer | near enough: opposed | others |")
+    print("|---|---|---|---|---|---|")
     built_in = [(opposed(a, b), _view(a), _view(b)) for a, b in combinations(catalog((), 6), 2)]
     written = yaml.safe_load((STRONG / "perspective_pairs.yaml").read_text())
     for name, pairs in (
@@ -82,7 +84,8 @@ async def opposition() -> None:
         near = [(is_opposed, await _nearness(a, b)) for is_opposed, a, b in pairs]
         yes, no = ([score for is_opposed, score in near if is_opposed == wanted] for wanted in (True, False))
         nearer = sum(a > b for a, b in product(yes, no)) / (len(yes) * len(no))
-        print(f"| {name} | {len(yes)} | {len(no)} | {nearer:.0%} |")
+        enough = [sum(score >= NEAR for score in scores) for scores in (yes, no)]
+        print(f"| {name} | {len(yes)} | {len(no)} | {nearer:.0%} | {enough[0]} | {enough[1]} |")
 
 
 def _view(perspective: Perspective) -> View:

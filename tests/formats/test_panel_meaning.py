@@ -14,13 +14,15 @@ from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import PANEL
 from moot.players.library import LibraryPlayer
 from moot.retrieval.library import Library
+from moot.testing import ScriptedModel, scripted_app
 from moot.trust.novelty import MEANS_THE_SAME, repetition, telling
-from stage import FAST, GOES_ON, Call, Panelists, Stage, new_words
+from stage import ANALYSIS, FAST, GOES_ON, Call, Panelists, Stage, new_words
 
 STRONG = Path(__file__).parent.parent / "strong"
 SPEECHES = orjson.loads((STRONG / "speeches.json").read_bytes())
 PARAPHRASES = yaml.safe_load((STRONG / "paraphrases.yaml").read_text())
 TOPIC = "Should we use Redis or PostgreSQL for caching?"
+ONE = {"checkpoints": False, "max_rounds": 1}
 TWO = {"checkpoints": False, "max_rounds": 2}
 AGAIN = f"{FAST} says again in other words what it said before (67% of its sentences)"
 
@@ -104,3 +106,35 @@ async def test_short_speeches_and_the_first_round_ask_the_library_nothing(tmp_pa
     stage.players["library"] = LibraryPlayer(Library(tmp_path, tmp_path))
     await stage.run()
     assert not [turn for turn in await stage.turns() if turn.seat == "library"]
+
+
+def perspective(name: str, wants: str, gives_up: str) -> dict[str, object]:
+    return {"name": name, "priorities": [wants], "trade_offs": f"Would give up {gives_up} for that"}
+
+
+TREES = perspective("Gardeners", "parks and trees", "affordable housing")
+RENT = perspective("Tenants", "homes with a low rent", "green spaces")
+COMMUTES = perspective("Drivers", "short commutes", "quiet streets")
+SPARE: list[dict[str, object]] = [COMMUTES, perspective("Shops", "good advertising", "long opening hours")]
+
+
+@pytest.mark.parametrize(("chosen", "warned"), [([TREES, RENT], False), (SPARE, True)])
+async def test_who_gives_up_what_another_wants_in_other_words_is_opposed_to_them(
+    chosen: list[dict[str, object]], warned: bool
+) -> None:
+    app = scripted_app(ScriptedModel(Panelists(analysis={**ANALYSIS, "opposed": []})))
+    record = await app.create("panel", "What should the town build?", {**ONE, "perspectives": chosen})
+    ending = await app.run(record.id, lambda event: None)
+    outcome = Decision.model_validate(ending.outcome)
+    assert any("wants what another gives up" in caveat for caveat in outcome.caveats) == warned
+
+
+async def test_a_moderator_s_choice_and_another_language_are_not_compared_by_meaning() -> None:
+    app = scripted_app(ScriptedModel([]))
+    german = [
+        perspective("Grüne", "Parks und Bäume in der Stadt", "bezahlbare Wohnungen für alle"),
+        perspective("Mieter", "niedrige Mieten für alle Menschen", "Grün und Bäume in der Stadt"),
+    ]
+    for chosen in (german, 2, None):
+        record = await app.create("panel", "Was soll die Stadt bauen?", {**ONE, "perspectives": chosen})
+        assert record.settings["nearness"] is None

@@ -65,6 +65,8 @@ class Drafts:
         checked = _extended(self._check_settings(chosen, await _with_sources(settings)))
         if checked.precedents:
             checked = await self._with_precedents(checked, topic)
+        if chosen.compared and (pairs := chosen.compared[1](checked)):
+            checked = checked.model_copy(update={chosen.compared[0]: await self._library.nearness(pairs, topic)})
         models = [seat for seat in chosen.seats if seat.player == "model"]
         every = {seat.name: await self._seat_settings(checked, seat) for seat in models}
         checked = await self._fitting(_at_depth(checked, every), every)

@@ -177,6 +177,8 @@ class Format(Generic[S, O_co]):
     """The settings that a form leaves out: another one covers them, or only programs need them."""
     choices: Callable[[Mapping[str, JsonValue]], Choices] = lambda configured: {}
     """Setting → what can be picked for it, under what is configured."""
+    compared: tuple[str, Callable[[S], Sequence[tuple[str, str]]]] | None = None
+    """A setting that keeps how near the nearest of these texts are in meaning, found when a debate is made."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Its own reasons to end the rounds, in words that follow "because"."""
     asker: str = ""

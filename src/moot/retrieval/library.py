@@ -109,6 +109,14 @@ class Library:
         now, earlier = [await self._builtin.embed(texts, "document") for texts in (said, before)]
         return float(((now @ earlier.T).max(axis=1) >= SAME_MEANING).mean())
 
+    async def nearness(self, pairs: Sequence[tuple[str, str]], question: str) -> float | None:
+        """How near the nearest two are in meaning, from -1 to 1; None where the built-in embedder does not read their
+        language, which they may be too short to tell without the question."""
+        if not self._builtin.reads(" ".join([question, *dict.fromkeys(text for pair in pairs for text in pair)])):
+            return None
+        ones, others = [await self._builtin.embed(texts, "document") for texts in zip(*pairs, strict=True)]
+        return round(float((ones * others).sum(axis=1).max()), 3)
+
     async def _search(self, texts: Mapping[str, str]) -> Search:
         """Kept for the next round of the same debate."""
         key = await asyncio.to_thread(_fingerprint, texts)

@@ -43,7 +43,7 @@ from moot.formats.panel.page import page
 from moot.formats.panel.points import claims, points
 from moot.formats.panel.positions import declared, final_agreement, last_round
 from moot.formats.panel.record import level
-from moot.formats.panel.settings import PanelSettings, choices
+from moot.formats.panel.settings import PanelSettings, choices, compared
 from moot.formats.panel.steps import (
     MAX_REVISIONS,
     compare_meanings,
@@ -359,7 +359,8 @@ _PANEL: Format[Any, Decision] = Format(
     ),
     folded=CHECKS | {BALLOT, CLAIMS, VOTE},
     first=("perspectives", "checkpoints", "depth"),
-    hidden=frozenset({"custom_perspectives"}),
+    hidden=frozenset({"custom_perspectives", "nearness"}),
+    compared=("nearness", compared),
     choices=choices,
     reasons=REASONS,
     asker="moderator",

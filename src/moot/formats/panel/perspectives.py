@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -95,6 +95,16 @@ def opposed(a: Perspective, b: Perspective) -> bool:
     """Whether one of them pays with what the other values."""
     one, other = _trade(a), _trade(b)
     return not (one.costs.isdisjoint(other.values) and other.costs.isdisjoint(one.values))
+
+
+def exchanged(chosen: Sequence[Perspective]) -> list[tuple[str, str]]:
+    """What each of them gives up, beside all that the others want."""
+    return [(_given_up(one), wanted) for one, other in permutations(chosen, 2) for wanted in other.priorities]
+
+
+def _given_up(perspective: Perspective) -> str:
+    match = PAYS.search(perspective.trade_offs)
+    return match["costs"] if match else perspective.trade_offs
 
 
 def fault(chosen: Sequence[Perspective], opposition: bool = True) -> str | None:

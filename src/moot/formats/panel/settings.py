@@ -87,6 +87,13 @@ class PanelSettings(FirstSettings, PolledSettings, NotedSettings):
         description="the moderator, who does not know how the perspectives vote, or a rule that counts their votes",
     )
 
+    nearness: float | None = Field(
+        None,
+        title="Opposition of the perspectives",
+        description="how near what one of those chosen gives up is to what another wants, from -1 to 1; found when a "
+        "debate is made",
+    )
+
     @property
     def votes(self) -> bool:
         """Whether the perspectives vote at the end."""
@@ -100,6 +107,11 @@ def _find(known: tuple[Perspective, ...], name: str) -> Perspective:
     if found := catalogs.find(known, name):
         return found
     raise ValueError(f"no perspective named {name!r}; known: {', '.join(each.name for each in known)}")
+
+
+def compared(settings: PanelSettings) -> list[tuple[str, str]]:
+    """What perspectives that a person has chosen may hold against each other; a moderator judges its own choice."""
+    return catalogs.exchanged(settings.named())
 
 
 def choices(configured: Mapping[str, JsonValue]) -> Choices:
