@@ -398,6 +398,16 @@ def test_a_fork_goes_on_with_another_model_and_says_where_it_is_from(server: Mod
     )
 
 
+def test_a_debate_is_judged_again_and_each_names_the_other(server: ModelServer) -> None:
+    origin = run(*DUEL, server.model, "--max-rounds", "1").events[0]["debate"]
+    again = run("rejudge", origin, "--judge", f"{server.url}#other", "--judgings", "4")
+    assert again.code == 0
+    made = next(name for name in ID.findall(again.out) if name != origin)
+    assert "holds in 2 of 2 judgings, margin 3.0" in again.out
+    assert f"forked from {origin} after the first 2 turns" in run("show", made).out
+    assert f"judged again: moot show {made}\n" in run("show", origin).out
+
+
 def test_a_debate_goes_on_with_another_model_and_more_rounds(server: ModelServer) -> None:
     server.refusal = (404, "no such model")
     failed = run("debate", "Cats?", "--format", "duel", "--max-rounds", "1", "--model", f"{server.url}#gone", "--json")
