@@ -12,6 +12,8 @@ from moot.core.replay import ScriptRun
 from moot.formats import built_in, load, of_record
 
 STORED = sorted(FOLDER.glob("*.json"))
+FALSE = {"critique-2": "Proposer spoke 2 times, others 8: the last round was cut short"}
+"""File → a caveat that was told although it was not so: scores given again were taken for speeches."""
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
@@ -29,7 +31,10 @@ def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
         cast.advance(cast.replayed())
     assert record.outcome
     found = cast.ended() if record.outcome.get("ledger") else cast.outcome  # which older versions did not keep
-    assert found == format.outcome.model_validate(record.outcome)
+    kept = format.outcome.model_validate(record.outcome)
+    if path.stem in FALSE:
+        kept.caveats.remove(FALSE[path.stem])
+    assert found == kept
 
 
 @pytest.mark.parametrize("format", built_in(), ids=lambda known: known.name)
