@@ -235,7 +235,12 @@ def test_of_a_judge_nothing_is_learned_from_two_judgings_or_from_another_judge()
     two, four = weigh(pairs((8, 5), (6, 5)), 1.0), weigh(pairs((8, 5), (6, 5), (7, 6), (7, 6)), 1.0)
     assert learned_noise([Trust(level="Low", stability=two), Trust(level="Low")], {""}) is None
     assert learned_noise([Trust(level="Low", stability=four)], {"another"}) is None
-    assert learned_noise([Trust(level="Low", stability=four)], {""}) == JudgeNoise(points=1.137, debates=1)
+    known = learned_noise([Trust(level="Low", stability=four)], {""})
+    assert known == JudgeNoise(points=1.137, debates=1, models=[""])
+    noisy = known.model_copy(update={"points": 3.0})
+    another = noisy.model_copy(update={"models": ["another"]})
+    found = [weigh(pairs((8, 5), (6, 5)), 1.0, noise) for noise in (noisy, another)]
+    assert [each and each.noise for each in found] == [noisy, None]
 
 
 def test_a_judge_that_says_the_same_whatever_it_is_shown_is_not_stable_but_biased() -> None:

@@ -43,6 +43,7 @@ class JudgeNoise(BaseModel):
 
     points: float = Field(gt=0, le=10)
     debates: int = Field(0, ge=0)
+    models: list[str] = Field(default_factory=list, description="of which judges it is known")
 
 
 class Stability(BaseModel):

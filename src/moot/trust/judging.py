@@ -198,11 +198,15 @@ def weighed(
 
 
 def weigh(judgings: Sequence[Judging], clear: float, noise: JudgeNoise | None = None) -> Stability | None:
-    """What judgings say together, by a judge of this noise; None when no pair of them can be read."""
+    """What judgings say together, by a judge of this noise; None when no pair of them can be read.
+
+    A judge that took another's place on the way is not known by that.
+    """
     whole = balanced(judgings)
     counted = [judging for judging in whole if judging.counted]
     if not counted:
         return None
+    noise = noise if noise and all(judging.model in noise.models for judging in counted) else None
     margin, effect, rests = _parts(counted)
     half = _half_width(rests, noise or USUAL_NOISE)
     calls = [call(judging.margin, clear) for judging in counted]
@@ -278,7 +282,8 @@ def learned_noise(earlier: Iterable[Trust], models: Collection[str]) -> JudgeNoi
         squares += sum(rest**2 for rests in told for rest in rests)
         freedom += sum(len(rests) - 2 for rests in told)
         debates += bool(told)
-    return JudgeNoise(points=round(sqrt(squares / freedom), 3), debates=debates) if debates else None
+    noise = round(sqrt(squares / freedom), 3)
+    return JudgeNoise(points=noise, debates=debates, models=sorted(models)) if debates else None
 
 
 def _rests_of(stability: Stability, models: Collection[str]) -> Iterator[Sequence[float]]:
