@@ -361,7 +361,7 @@ def test_the_reader_stays_where_they_are_and_is_offered_what_is_new(tmp_path: Pa
         expect(page.locator("#card-1 .prose")).to_contain_text("word9")
         page.evaluate("scrollTo(0, 150)")
         page.mouse.wheel(0, -50)
-        page.wait_for_function("() => scrollY === 100")
+        page.evaluate("new Promise(function done(tell) { scrollY === 100 ? tell() : setTimeout(done, 20, tell) })")
         before = place(page, "#card-0")
         theatre.baton.let(300)
         expect(page.locator("#card-1 .prose")).to_contain_text("word300")
@@ -391,6 +391,23 @@ def test_the_page_follows_the_text_while_the_reader_is_at_its_end(tmp_path: Path
         expect(page.locator("#follow")).to_be_hidden()
 
 
+def test_who_follows_is_taken_to_a_column_that_begins_above(tmp_path: Path, page: Page) -> None:
+    speech = "\n\n".join(f"word{number} " * 30 for number in range(60))
+    with playing(tmp_path, lambda request: company()(request) if request.schema else speech) as theatre:
+        theatre.baton.let(20)
+        debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1)
+        page.goto(f"{theatre.url}/debates/{debate_id}")
+        expect(page.locator("#card-0.speaking .caret")).to_be_in_viewport()
+        theatre.baton.let(len(speech.split()) - 10)
+        expect(page.locator("#card-1.speaking .caret")).to_be_in_viewport()
+        expect(page.locator("#card-1 h3")).to_be_in_viewport()
+        expect(page.locator("#follow")).to_be_hidden()
+        page.mouse.wheel(0, 2000)
+        expect(page.locator("#follow")).to_have_text("Debater B is speaking · follow")
+        page.keyboard.press("f")
+        expect(page.locator("#card-1.speaking .caret")).to_be_in_viewport()
+
+
 def test_everything_by_keyboard_alone(theatre: Theatre, page: Page) -> None:
     page.goto(f"{theatre.url}/debates/none")
     page.keyboard.press("n")
@@ -400,8 +417,11 @@ def test_everything_by_keyboard_alone(theatre: Theatre, page: Page) -> None:
     page.keyboard.press("ArrowDown")
     expect(page.locator("input[name=format][value=duel]")).to_be_checked()
     expect(page.get_by_label("Settings of duel")).to_be_visible()
+    theatre.baton.let(3)
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#verdict .headline")).to_be_visible()
+    expect(page.locator(".turn.speaking")).to_have_count(1)
+    theatre.baton.let_all()
+    expect(page.locator("#verdict")).to_be_focused()  # by the same module that hears keys
     page.keyboard.press("j")
     expect(page.locator("#turn-0 summary")).to_be_focused()
     page.keyboard.press("j")
@@ -828,6 +848,27 @@ def test_two_sides_stand_in_columns_by_round_whoever_begins(theatre: Theatre, pa
     assert for_1[1] == against_1[1] < for_2[1] == against_2[1]
     assert for_1[0] == for_2[0] < against_1[0] == against_2[0]
     theatre.baton.let_all()
+    expect(page.locator("#verdict .headline")).to_be_visible()
+
+
+def test_who_argues_keeps_a_column_in_every_round_also_one_after_the_other(theatre: Theatre, page: Page) -> None:
+    debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=2)
+    theatre.until(debate_id, Status.WAITING)
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+
+    def places() -> list[tuple[float, float]]:
+        boxes = [turn.bounding_box() for turn in page.locator("#part-round-1 .turn.side").all()]
+        return [(box["x"], box["y"]) for box in boxes if box]
+
+    fast, clear, fast_again, clear_again = places()
+    assert (fast[0], clear[0]) == (fast_again[0], clear_again[0])
+    assert fast[1] == clear[1] < fast_again[1] == clear_again[1]
+    theatre.baton.let(5 + 6 + 2 * 28 + 3)
+    page.click("button[value=continue]")
+    rebuttal = page.locator("#part-round-2 .seated").last.locator("[data-lane='1'].speaking")
+    expect(rebuttal).to_have_count(1)
+    theatre.baton.let_all()
+    page.click("button[value=approve]")
     expect(page.locator("#verdict .headline")).to_be_visible()
 
 

@@ -6,7 +6,7 @@ Knows no HTTP and no templates.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -15,7 +15,7 @@ from moot.core.duration import span_seconds
 from moot.core.format import Side
 from moot.reading import words
 from moot.reading.debate import Reading
-from moot.web.pages.views import Cards, TurnCard, cards, colours_of, cost_text, deadline_of
+from moot.web.pages.views import Cards, TurnCard, cards, chairs_of, colours_of, cost_text, deadline_of
 
 PhaseState: TypeAlias = Literal["done", "now", "next"]
 FEW_ROUNDS = 3
@@ -45,6 +45,10 @@ class Phase(NamedTuple):
     """The part of the page that it is, if it was reached."""
 
 
+LANES = range(2, 5)
+"""So many can stand beside each other."""
+
+
 class LiveSeat(NamedTuple):
     name: str
     title: str
@@ -66,13 +70,16 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
     """What is shown of a debate without an outcome; `typical` is what one like it costs, where that is known."""
     sections = tuple(cards(reading))
     seats = tuple(_seats(reading))
+    lanes = {} if reading.sides else _lanes(reading)
     return {
         "status_text": reading.status_text,
-        "parts": tuple(map(_part, sections)),
+        "parts": tuple(_part(section, lanes) for section in sections),
         "phases": tuple(_phases(reading, sections)),
         "spent": _spent(reading, typical),
         "seats": seats,
         "colours": colours_of(reading.format),
+        "lanes": lanes,
+        "quiet": {seat.name for seat in reading.format.seats if seat.player == "library"},
         "sides": {seat.name: side for seat, side in zip(seats, ("for", "against"), strict=False) if seat.side},
         "models": tuple(dict.fromkeys(seat.model for seat in seats if seat.model)),
         "deadline": deadline_of(reading),
@@ -81,19 +88,29 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
     }
 
 
-def _part(section: Cards) -> Part:
-    groups = groupby(section.turns, key=_beside)
+def _part(section: Cards, lanes: Mapping[str, int]) -> Part:
+    groups = groupby(section.turns, key=lambda card: _beside(card, lanes))
     return Part(section.title, key_of(section.title), tuple(_group(tuple(turns)) for _, turns in groups))
+
+
+def _lanes(reading: Reading) -> dict[str, int]:
+    """Seat → the column in which it stands in every round, where those who argue are of one group."""
+    format, steps = reading.format, (*reading.turns, *reading.upcoming)
+    heard = {step.seat for step in steps if step.round and step.kind not in format.folded} - chairs_of(format)
+    seats = [seat for seat in format.seats if seat.name in heard and seat.player == "model"]
+    is_one_group = len({seat.group for seat in seats}) == 1
+    return {seat.name: at for at, seat in enumerate(seats, 1)} if is_one_group and len(seats) in LANES else {}
 
 
 def key_of(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-def _beside(card: TurnCard) -> tuple[object, ...]:
+def _beside(card: TurnCard, lanes: Mapping[str, int]) -> tuple[object, ...]:
     if card.folded:
         return (card.event.kind,)
-    return (card.event.kind, card.event.round) if card.beside else (card.event.position,)
+    is_lane = card.event.seat in lanes and card.event.round
+    return (card.event.kind, card.event.round) if card.beside or is_lane else (card.event.position,)
 
 
 def _group(turns: tuple[TurnCard, ...]) -> Group:
@@ -117,8 +134,8 @@ def _phases(reading: Reading, sections: Sequence[Cards]) -> Iterator[Phase]:
     """What is done, what goes on, and what is to come as far as that can be known."""
     titles = [section.title for section in sections]
     now, asked, (first, *more) = _now_in(reading, titles), reading.question is not None, reading.closing or ("Closing",)
-    yield from _done([title for title in titles if title != "Closing" and (asked or title != now)])
-    if now != "Closing":
+    yield from _done([title for title in titles if title != "Closing" and (asked or title not in now)])
+    if now != ["Closing"]:
         yield Phase("Your turn" if asked else _doing(reading, now), "now")
         yield from _rounds_left(reading)
         yield from (Phase(title, "next") for title in (first, *more))
@@ -130,17 +147,17 @@ def _phases(reading: Reading, sections: Sequence[Cards]) -> Iterator[Phase]:
         yield from (Phase(title, "next") for title in more)
 
 
-def _now_in(reading: Reading, titles: Sequence[str]) -> str:
-    """The section in which it is."""
-    steps = reading.upcoming
-    if steps and (round := next((step.round for step in steps if step.round is not None), None)) is not None:
-        return f"Round {round}"
+def _now_in(reading: Reading, titles: Sequence[str]) -> list[str]:
+    """The sections in which it is: rounds may be played at the same time."""
+    if rounds := sorted({step.round for step in reading.upcoming if step.round is not None}):
+        return [f"Round {round}" for round in rounds]
     if reading.question and titles:
-        return titles[-1]
-    return "Closing" if any(title.startswith("Round") for title in titles) else "Opening"
+        return [titles[-1]]
+    return ["Closing" if any(title.startswith("Round") for title in titles) else "Opening"]
 
 
-def _doing(reading: Reading, now: str) -> str:
+def _doing(reading: Reading, sections: Sequence[str]) -> str:
+    now = sections[0] if len(sections) == 1 else f"Rounds {sections[0].split()[-1]} to {sections[-1].split()[-1]}"
     kinds = [step.kind for step in reading.upcoming if step.kind not in reading.format.folded and not step.question]
     if not kinds:
         return now

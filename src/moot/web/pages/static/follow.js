@@ -1,5 +1,5 @@
-// Following: on while the end of what is said is in sight, off as soon as the reader scrolls up. New text never moves the
-// page of somebody who reads; a pill says who speaks and brings them back.
+// Following: on while the end of what is said is in sight, off as soon as the reader scrolls up, or past it. New text
+// never moves the page of somebody who reads; a pill says who speaks and brings them back.
 
 const pill = document.getElementById("follow");
 const quiet = matchMedia("(prefers-reduced-motion: reduce)");
@@ -9,55 +9,62 @@ const SLACK = 24;
 let following = false;
 let was = scrollY;
 let moving = 0;
+let rising = 0;
+let touched = 0;
 
 export function isFollowing() {
   return following;
 }
 
 export function begin() {
-  following = endInSight();
+  following = !away();
   show();
 }
 
 export function keepUp() {
   // Called when text has grown: who follows sees its end.
-  if (following && !endInSight()) toEnd();
+  if (following) toEnd();
 }
 
 export function show() {
   const turns = speaking();
-  pill.hidden = following || !turns.length || endInSight();
+  const hidden = following || !turns.length || !away();
+  if (pill.hidden !== hidden) pill.hidden = hidden;
+  if (hidden) return;
   const names = turns.map((turn) => turn.dataset.title);
-  const words = names.length === 1 ? `${names[0]} is speaking` : `${names.length} are speaking`;
-  pill.querySelector("span").textContent = `${words} · follow`;
+  const words = `${names.length === 1 ? `${names[0]} is speaking` : `${names.length} are speaking`} · follow`;
+  const shown = pill.querySelector("span");
+  if (shown.textContent !== words) shown.textContent = words;
 }
 
 export function toEnd() {
-  const end = lowest();
-  if (!end) return;
+  const by = away();
+  if (!by) return;
   moving = performance.now();
-  const by = end.getBoundingClientRect().bottom - bottom();
-  if (by > 0) scrollBy({top: by + SLACK / 2, behavior: quiet.matches || by < 200 ? "instant" : "smooth"});
+  if (by < 0) rising = moving;
+  scrollBy({top: by, behavior: quiet.matches || Math.abs(by) < 200 ? "instant" : "smooth"});
 }
 
 function speaking() {
-  return [...document.querySelectorAll(".turn.speaking")];
+  return [...document.querySelectorAll(".turn.speaking")].filter((turn) => turn.offsetParent);
 }
 
-function lowest() {
+function away() {
+  // How far to scroll until the end of what is being said is in sight: down, up to a column that begins anew, or not at all.
+  const turns = speaking();
   const last = document.querySelector("#transcript .part:last-of-type");
-  const turns = speaking().filter((turn) => turn.offsetParent);
-  return turns.reduce((low, turn) => (!low || turn.getBoundingClientRect().bottom > low.getBoundingClientRect().bottom ? turn : low), null) ?? last;
+  const boxes = (turns.length ? turns : last ? [last] : []).map((turn) => turn.getBoundingClientRect());
+  if (!boxes.length) return 0;
+  const end = boxes.reduce((low, box) => (box.bottom > low.bottom ? box : low));
+  const floor = bottom();
+  const ceiling = Math.max(0, (document.querySelector(".heads") ?? document.getElementById("phases")).getBoundingClientRect().bottom) + SLACK / 2;
+  if (end.bottom > floor + SLACK) return end.bottom - floor + SLACK / 2;
+  return turns.length && end.bottom < ceiling + 2 * SLACK ? Math.min(0, Math.max(end.top - ceiling, end.bottom - floor)) : 0;
 }
 
 function bottom() {
   const dock = document.getElementById("controls");
   return innerHeight - (dock && getComputedStyle(dock).position === "fixed" ? dock.offsetHeight : 0);
-}
-
-function endInSight() {
-  const end = lowest();
-  return !end || end.getBoundingClientRect().bottom <= bottom() + SLACK;
 }
 
 export function choose(on) {
@@ -69,10 +76,14 @@ export function choose(on) {
 pill.addEventListener("click", () => choose(!following));
 addEventListener("scroll", () => {
   const ends = innerHeight + scrollY >= document.documentElement.scrollHeight - UP;  // a page that got shorter
-  if (scrollY < was - UP && !ends) following = false;
-  else if (performance.now() - moving > 600 && endInSight()) following = true;
+  const now = performance.now();
+  const byHand = now - moving > 600 || now - touched < 600;
+  const left = scrollY < was ? scrollY < was - UP && !ends && now - rising > 600 : byHand && away() < 0;
+  if (left) following = false;
+  else if (now - moving > 600 && !away()) following = true;
   was = scrollY;
   show();
 }, {passive: true});
+for (const kind of ["wheel", "touchmove", "keydown"]) addEventListener(kind, () => { touched = performance.now(); }, {passive: true});
 addEventListener("wheel", (event) => { if (event.deltaY < 0) following = false; }, {passive: true});
 addEventListener("keydown", (event) => { if (["ArrowUp", "PageUp", "Home"].includes(event.key)) following = false; });

@@ -95,6 +95,7 @@ function renew(fresh) {
     for (const turn of [...part.querySelectorAll("[data-position]")]) settle(turn, mine);
   }
   for (const part of fresh.querySelectorAll("[data-part]")) swap(document.getElementById(part.id), part);
+  transcript.dataset.lanes = fresh.getElementById("seat-marks").dataset.lanes;
   page.classList.toggle("has-ask", controls().classList.contains("yours"));
   if (!goesOn()) speaking.forgetAll();
 }

@@ -54,7 +54,7 @@ function settled(text, from) {
   let fence = "";
   let at = from;
   let blank = false;
-  for (const line of text.slice(from).split("\n").slice(0, -1)) {
+  for (const line of text.slice(from).split("\n")) {
     const opens = line.match(FENCE);
     if (!fence && blank && /^[^\s>|`~\-+*=#\d]/.test(line)) end = at;
     if (!fence && opens) fence = opens[1];

@@ -6,7 +6,8 @@ import {say} from "./say.js";
 const DRAW = 90;
 const LONG = 10;
 const transcript = document.getElementById("transcript");
-const marks = document.getElementById("seat-marks").content;
+const marks = document.getElementById("seat-marks");
+const narrow = matchMedia("(max-width: 51.99rem)");  // where an open turn follows its end inside its own box
 const folded = new Set(document.getElementById("folded-kinds").content.textContent.trim().split(" ").filter(Boolean));
 const facing = "sides" in transcript.dataset;
 const turns = new Map();
@@ -61,18 +62,14 @@ export function forgetAll() {
 }
 
 function draw() {
+  // All reading before all writing: one layout for all who speak.
   drawing = 0;
-  for (const turn of turns.values()) if (turn.dirty) drawOne(turn);
+  const grown = [...turns.values()].filter((turn) => turn.dirty && turn.growing);
+  const atEnd = narrow.matches ? grown.map(({growing: {node}}) => node.scrollHeight - node.scrollTop - node.clientHeight < 40) : [];
+  for (const turn of turns.values()) turn.dirty = false;
+  for (const turn of grown) turn.growing.show(turn.text);
+  grown.forEach(({growing: {node}}, at) => { if (atEnd[at]) node.scrollTop = node.scrollHeight; });
   drawn();
-}
-
-function drawOne(turn) {
-  turn.dirty = false;
-  if (!turn.growing) return;
-  const box = turn.growing.node;
-  const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-  turn.growing.show(turn.text);
-  if (atEnd) box.scrollTop = box.scrollHeight;
 }
 
 // Nodes
@@ -80,13 +77,14 @@ function drawOne(turn) {
 function made(event) {
   document.getElementById(`card-${event.position}`)?.remove();
   const seat = marks.querySelector(`[data-seat="${CSS.escape(event.seat)}"]`) ?? marks.querySelector('[data-seat=""]');
-  const {colour, side, word} = seat.dataset;
+  const {colour, side, word, lane} = seat.dataset;
   const checks = folded.has(event.kind);
   const kind = checks ? "fold" : colour === "you" ? "you" : colour === "0" ? "chair" : "side";
   const column = facing && !checks ? ` ${side || "whole"}` : "";
   const node = element("article", {class: `turn speaking ${kind} seat-${colour}${column}`, id: `card-${event.position}`,
     "data-position": event.position, "data-kind": event.kind, "data-title": event.title, tabindex: "-1",
     "aria-busy": "true", "aria-label": `${event.title}, ${event.kind}`});
+  if (lane && event.round) node.dataset.lane = lane;
   const head = element("h3");
   if (word) head.append(element("span", {class: "stance"}, word));
   else head.append(whoIs(event.title, colour, seat));
@@ -136,9 +134,11 @@ export function place(node, section, event = null) {
   const kind = node.dataset.kind;
   if (kind && folded.has(kind)) return putInto(checksFor(section, kind), node);
   if (facing) return putInto(section.querySelector(".sides"), node);
-  const group = event && [...section.querySelectorAll(".lanes")].find((lanes) => runsBeside(lanes, event));
+  const last = node.dataset.lane && [...section.children].at(-1);
+  const group = last?.matches?.(".lanes.seated") && last.firstElementChild?.dataset.kind === kind ? last
+    : event && [...section.querySelectorAll(".lanes")].find((lanes) => runsBeside(lanes, event));
   if (group) return putInto(group, node);
-  const lanes = element("div", {class: "lanes"});
+  const lanes = element("div", {class: node.dataset.lane ? "lanes seated" : "lanes"});
   lanes.append(node);
   const at = Number(node.dataset.position);
   const next = [...section.querySelectorAll(":scope > .lanes, :scope > .checks")].find((other) => positionOf(other) > at);
