@@ -838,6 +838,64 @@ def test_a_seat_in_trouble_gets_another_model_and_the_debate_goes_on(theatre: Th
     assert [(turn.seat, turn.model) for turn in turns][1:3] == [("human", None), ("debater_b", "scripted:other")]
 
 
+NOTIFICATIONS = """
+window.told = [];
+window.asked = 0;
+window.Notification = class {
+  static permission = "default";
+  static async requestPermission() { asked += 1; return this.permission = "granted"; }
+  constructor(title, {body}) { told.push([title, body]); }
+};
+"""
+
+
+def test_the_browser_tells_who_asked_for_it_that_they_are_needed(theatre: Theatre, page: Page) -> None:
+    page.add_init_script(NOTIFICATIONS)
+    theatre.baton.let(3)
+    debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=2)
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    expect(page.locator("#waiting-count")).to_have_count(0)
+    button = page.get_by_role("button", name="Tell me when I am needed")
+    expect(button).to_be_visible()
+    assert page.evaluate("asked") == 0
+    button.click()
+    expect(page.get_by_role("button", name="You are told when you are needed", pressed=True)).to_be_visible()
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+    theatre.baton.let_all()
+    expect(page).to_have_title("Your turn · Redis or Postgres? · moot")
+    expect(page.locator("#waiting-count")).to_have_text("1")
+    assert page.evaluate("told") == [["Your turn", "Redis or Postgres?"]]
+    page.get_by_role("button", name="You are told when you are needed").click()
+    expect(button).to_be_visible()
+    page.click("button[value=approve], button[value=continue]")
+    expect(page.locator("#waiting-count")).to_have_count(0)
+
+
+def test_a_turn_of_a_debate_that_rests_is_inspected_copied_and_forked_from(
+    theatre: Theatre, context: BrowserContext, page: Page
+) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    theatre.baton.let(6 + 3)
+    debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=2)
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    expect(page.locator("#card-1.speaking")).to_have_count(1)
+    page.keyboard.press("j")
+    page.keyboard.press("i")
+    expect(page.locator("#inspector.open")).to_contain_text("What it was sent")
+    page.keyboard.press("Escape")
+    expect(page.locator("#card-0 [data-inspect]")).to_be_focused()
+    page.locator("#card-0").get_by_role("button", name="Copy").click()
+    expect(page.locator(".toast")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#turn-0").inner_text()
+    theatre.do(lambda app: app.stop(debate_id))
+    theatre.baton.let_all()
+    page.locator("#card-0").get_by_role("link", name="Fork from here").click()
+    expect(page.get_by_label("Turns to begin with")).to_have_value("1")
+    page.get_by_role("button", name="Fork", exact=True).click()
+    expect(page.locator("#verdict .headline")).to_be_visible()
+    assert debate_id not in page.url
+
+
 def test_two_sides_stand_in_columns_by_round_whoever_begins(theatre: Theatre, page: Page) -> None:
     theatre.baton.let(6 * 3 + 2)
     debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=2, stance_a="con")

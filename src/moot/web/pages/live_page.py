@@ -25,14 +25,14 @@ class LivePage:
         self._app = app
         self._costs = TypicalCosts(app)
 
-    async def about(self, reading: Reading) -> dict[str, Any]:
+    async def about(self, reading: Reading, fork_at: int = 0) -> dict[str, Any]:
         view = await asyncio.to_thread(live_view, reading, self._costs.of(reading.stored.record))
         if reading.record.status is Status.QUEUED and not (await self._app.load_of_queue()).workers:
             view["status_text"] = NOBODY_WORKS
         settings = self._app.settings
         known = {*settings.models.values(), settings.model or "", *view["models"]} - {""}
         view |= {"lost": is_lost(reading.record, time.time()), "known_models": sorted(known)}
-        return {"view": view, "debate": reading, "typed": {}, "fault": ""}
+        return {"view": view, "debate": reading, "typed": {}, "fault": "", "fork_at": fork_at}
 
     async def change_model(self, debate_id: str, posted: Posted, who: str) -> None:
         """Give a seat another model, and let the debate go on with it."""

@@ -176,7 +176,7 @@ class Pages:
         self, debate_id: str, error: MootError | None = None, typed: Mapping[str, str] | None = None, fork_at: int = 0
     ) -> Response:
         reading = await self._app.read(debate_id)
-        about = await (self.finished.about(reading, fork_at) if reading.outcome else self._live.about(reading))
+        about = await (self.finished if reading.outcome else self._live).about(reading, fork_at)
         about |= {"typed": typed or {}, "fault": str(error) if error else ""}
         template = "outcome.html" if reading.outcome else "live.html"
         return await self._page(template, status_of(error) if error else HTTPStatus.OK, **about)

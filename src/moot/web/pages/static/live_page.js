@@ -97,6 +97,7 @@ function renew(fresh) {
   for (const part of fresh.querySelectorAll("[data-part]")) swap(document.getElementById(part.id), part);
   transcript.dataset.lanes = fresh.getElementById("seat-marks").dataset.lanes;
   page.classList.toggle("has-ask", controls().classList.contains("yours"));
+  page.classList.toggle("goes-on", goesOn());
   if (!goesOn()) speaking.forgetAll();
 }
 
@@ -189,38 +190,49 @@ function mark(status) {
   if (icon.getAttribute("href") !== wanted) icon.href = wanted;
 }
 
+// Whoever asked for it is told by the browser when nobody looks at the tab; permission is asked for on their click alone
+
+const notifyButton = document.getElementById("notify");
+
 function notify(words) {
-  if (document.hidden && wantsNotes() && Notification.permission === "granted") new Notification(words, {body: title, tag: page.dataset.id});
+  if (!document.hidden || !wantsNotes()) return;
+  const note = new Notification(words, {body: title, tag: page.dataset.id});
+  note.onclick = () => { window.focus(); note.close(); };
 }
 
 function wantsNotes() {
   try {
-    return "Notification" in window && localStorage.getItem("moot-notify") === "on";
+    return window.Notification?.permission === "granted" && localStorage.getItem("moot-notify") === "on";
   } catch {
     return false;
   }
 }
 
 function offerNotes() {
-  const button = document.getElementById("notify");
-  if (button) button.hidden = !("Notification" in window) || Notification.permission === "denied" || wantsNotes();
+  if (!notifyButton) return;
+  const on = wantsNotes();
+  notifyButton.hidden = !window.Notification || Notification.permission === "denied" || !goesOn();
+  notifyButton.setAttribute("aria-pressed", on);
+  notifyButton.querySelector("span").textContent = on ? "You are told when you are needed" : "Tell me when I am needed";
 }
+
+notifyButton?.addEventListener("click", async () => {
+  const on = !wantsNotes() && await Notification.requestPermission() === "granted";
+  localStorage.setItem("moot-notify", on ? "on" : "off");
+  say(on ? "You will be told when you are needed." : "You will not be told.");
+  offerNotes();
+});
 
 // Buttons
 
 document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-try-now], [data-other-model], #notify");
+  const button = event.target.closest("[data-try-now], [data-other-model]");
   if (!button) return;
   if ("tryNow" in button.dataset) {
     button.disabled = true;
     await post(`${url}/retry`, new URLSearchParams());
     button.disabled = false;
-  } else if ("otherModel" in button.dataset) offerModel(button);
-  else if (await Notification.requestPermission() === "granted") {
-    localStorage.setItem("moot-notify", "on");
-    say("You will be told when you are needed.");
-    offerNotes();
-  }
+  } else offerModel(button);
 });
 
 function offerModel(button) {
