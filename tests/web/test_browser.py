@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from hostile import PAYLOADS
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect, sync_playwright
 from theatre import Theatre, company
 
 from moot.core.debate import Status
@@ -633,8 +633,54 @@ def scenes(theatre: Theatre) -> dict[str, str]:
     }
 
 
+Fault = tuple[str, str, int, str, list[Any]]
+
+
+def faults_of(page: Page, name: str) -> Iterator[Fault]:
+    """What is wrong with a page, in every variant: it is the same in all of them, its style alone tells them apart."""
+    page.evaluate(AXE_SCRIPT)
+    for scheme, width in VARIANTS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate(UNTIL_STYLED)
+        for each in page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]:
+            yield name, scheme, width, each["id"], [node["html"] for node in each["nodes"]]
+        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if wider > 0:
+            yield name, scheme, width, "wider than the screen", [wider]
+        if broken := page.evaluate(BROKEN_WORDS):
+            yield name, scheme, width, "broken words in the head of a table", broken
+
+
+def test_axe_finds_nothing_in_any_state_of_a_live_debate(theatre: Theatre, page: Page) -> None:
+    found: list[Fault] = []
+
+    def look(debate_id: str, state: str, at: str) -> None:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(f"{theatre.url}/debates/{debate_id}")
+        expect(page.locator(at).first).to_be_visible()
+        found.extend(faults_of(page, state))
+
+    approved = theatre.create("panel", "هل ينبغي أن يكون النقل مجانياً؟", max_rounds=1)
+    theatre.until(approved, Status.WAITING)
+    look(approved, "approval", "[value=approve]")
+    theatre.baton.let(28 + 6 + 4)
+    lanes = theatre.create("panel", "Redis or Postgres?", max_rounds=1)
+    look(lanes, "lanes", ".lanes > .turn.side.speaking")
+    theatre.do(lambda app: app.stop(lanes))
+    look(lanes, "stopping", ".dock .told .dot")
+    theatre.baton.let_all()
+    theatre.until(lanes, Status.STOPPED)
+    look(lanes, "stopped", "#fork")
+    Overloaded(theatre, " AGAINST this")
+    look(theatre.create("duel", "Cats are better than dogs", max_rounds=1), "retrying", ".trouble")
+    page.get_by_role("button", name="Use another model for this seat").click()
+    found.extend(faults_of(page, "another model"))
+    assert found == []
+
+
 def test_axe_finds_nothing_on_any_page_in_any_variant(theatre: Theatre, scenes: dict[str, str], page: Page) -> None:
-    found: list[tuple[str, str, int, str, list[Any]]] = []
+    found: list[Fault] = []
     for name, path in scenes.items():
         page.goto(theatre.url + path)
         if name == "live":
@@ -642,18 +688,7 @@ def test_axe_finds_nothing_on_any_page_in_any_variant(theatre: Theatre, scenes: 
         if name.startswith("new"):
             for summary in page.locator("#new details:visible > summary").all():
                 summary.click()
-        page.evaluate(AXE_SCRIPT)
-        for scheme, width in VARIANTS:  # the page itself is the same in all of them, its style alone tells them apart
-            page.emulate_media(color_scheme=scheme)
-            page.set_viewport_size({"width": width, "height": 800})
-            page.evaluate(UNTIL_STYLED)
-            faults = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-            found += [(name, scheme, width, each["id"], [node["html"] for node in each["nodes"]]) for each in faults]
-            wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            if wider > 0:
-                found.append((name, scheme, width, "wider than the screen", [wider]))
-            if broken := page.evaluate(BROKEN_WORDS):
-                found.append((name, scheme, width, "broken words in the head of a table", broken))
+        found += faults_of(page, name)
     assert found == []
 
 
@@ -949,3 +984,88 @@ def test_readers_are_told_who_speaks_who_has_spoken_and_how_it_ends(theatre: The
         "Judge … spoken",
     }
     expect(page.locator("#words")).to_have_value("I write, so I stay")
+
+
+# The whole way
+
+
+class Hand:
+    """Somebody with a mouse or a finger."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def press(self, what: Locator) -> None:
+        what.click()
+
+    def write(self, what: Locator, words: str) -> None:
+        self.press(what)
+        self.page.keyboard.type(words)
+
+
+class Keys(Hand):
+    """Somebody with a keyboard alone: what Tab does not reach is not there for them."""
+
+    MOST = 150
+    """Presses of Tab until something counts as out of reach."""
+
+    def press(self, what: Locator) -> None:
+        self._reach(what)
+        self.page.keyboard.press("Enter")
+
+    def write(self, what: Locator, words: str) -> None:
+        self._reach(what)
+        self.page.keyboard.type(words)
+
+    def _reach(self, what: Locator) -> None:
+        expect(what).to_be_visible()
+        for _ in range(self.MOST):
+            if what.evaluate("element => element === document.activeElement"):
+                return
+            self.page.keyboard.press("Tab")
+        pytest.fail(f"Tab does not reach {what}")
+
+
+@pytest.mark.parametrize(
+    ("width", "kind"), [(1280, Hand), (390, Hand), (1280, Keys)], ids=["desktop", "phone", "keyboard"]
+)
+def test_from_a_first_visit_to_two_decisions_side_by_side(
+    theatre: Theatre, page: Page, width: int, kind: type[Hand]
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    hand = kind(page)
+    page.goto(theatre.url)
+    expect(page.locator(".runs-on")).to_contain_text("Runs on")
+    hand.press(page.get_by_role("button", name="Watch an example"))
+    expect(page.locator(".recorded")).to_contain_text("A recording of a large model")
+    expect(page.locator(".turn .prose").first).to_contain_text(re.compile(r"\w+ \w+"))
+    hand.press(page.get_by_role("link", name="Debates"))
+    expect(page.locator(".topic")).to_have_count(1)
+    hand.press(page.get_by_role("link", name="New debate" if width > 400 else "New"))
+    hand.write(page.locator("#topic"), "Redis or Postgres?")
+    hand.press(page.get_by_role("button", name=re.compile("^Start")))
+    expect(page.locator("#ask-title")).to_be_focused()
+    hand.write(page.locator("#words"), "Mind the cost.")
+    hand.press(page.get_by_role("button", name="Add guidance"))
+    expect(page.locator("#transcript .turn.you")).to_contain_text("Mind the cost.")
+    expect(page.locator("#ask-title")).to_contain_text("Round 2 is over")
+    hand.press(page.get_by_role("button", name="End & synthesize"))
+    hand.press(page.get_by_role("button", name="Approve"))
+    expect(page.locator("#verdict")).to_be_focused()
+    expect(page.locator("#verdict .headline")).to_have_text("Use Redis")
+    expect(page.locator("#verdict")).to_be_in_viewport()
+    decided = page.url.split("#")[0]
+    hand.press(page.get_by_role("button", name="Create an issue"))
+    expect(page.locator("#workflow summary")).to_have_text(re.compile("^WFL-"))
+    synthesis = page.locator("details.turn", has=page.locator(".kind", has_text="synthesis"))
+    hand.press(synthesis.locator("summary"))
+    hand.press(synthesis.get_by_role("link", name="Fork from here"))
+    hand.press(page.get_by_role("button", name="Fork", exact=True))
+    hand.press(page.get_by_role("button", name="Approve"))
+    expect(page.locator("#verdict")).to_be_focused()
+    assert not page.url.startswith(decided)
+    hand.press(page.get_by_role("link", name="Compare"))
+    hand.press(page.locator(".choices a").first)
+    expect(page.locator(".versus-head h2")).to_have_count(2)
+    assert decided.rpartition("/")[2] in page.locator(".versus-head h2").all_inner_texts()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -82,7 +82,7 @@ document.addEventListener("click", (event) => closeMenus(event.target.closest(".
 if (location.hash === "#search") document.querySelector("input[type=search]")?.focus();
 
 if (location.hash === "#verdict") {  // who is taken there begins to read there, also after a reload
-  history.scrollRestoration = "auto";
+  addEventListener("load", () => setTimeout(() => { history.scrollRestoration = "auto"; }));  // sooner, it would scroll to where they were
   document.getElementById("verdict")?.focus();
   document.getElementById("verdict")?.scrollIntoView();
 }
