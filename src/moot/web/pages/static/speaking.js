@@ -156,7 +156,7 @@ function checksFor(section, kind) {
   if (last) return last;
   const checks = element("details", {class: "checks whole", "data-kind": kind});
   const summary = element("summary");
-  summary.append(element("span", {class: "kind"}, kind), " ", element("span", {class: "count-of"}));
+  summary.append(element("span", {class: "kind"}, kind), " ", element("span", {class: "count-of"}), element("span", {class: "at-work"}, "in progress"));
   checks.append(summary);
   inside.append(checks);
   return checks;
