@@ -873,6 +873,18 @@ def test_a_seat_in_trouble_gets_another_model_and_the_debate_goes_on(theatre: Th
     assert [(turn.seat, turn.model) for turn in turns][1:3] == [("human", None), ("debater_b", "scripted:other")]
 
 
+def test_who_is_asked_sees_where_everybody_stands(tmp_path: Path, page: Page) -> None:
+    def stands(call: Any) -> dict[str, Any]:
+        return {"content": f"{call.name} answers.", "responding_to": [], "recommendation": f"What {call.name} wants"}
+
+    with playing(tmp_path, company(rebuttal=stands)) as theatre:
+        debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=2)
+        theatre.until(debate_id, Status.WAITING)
+        page.goto(f"{theatre.url}/debates/{debate_id}")
+        names = ("Performance Advocate", "Operational Simplicity")
+        expect(page.locator(".divide li")).to_have_text([f"{name}What {name} wants" for name in names])
+
+
 NOTIFICATIONS = """
 window.told = [];
 window.asked = 0;

@@ -163,6 +163,8 @@ class Format(Generic[S, O_co]):
     them those who speak at once stand side by side."""
     closing: Callable[[Debate[S]], tuple[str, ...]] = lambda debate: ("Closing",)
     """What comes after the rounds, as a line that shows the way names it."""
+    stands: Callable[[Debate[S]], Mapping[str, str]] = lambda debate: {}
+    """Seat → what it holds so far, as it declared it: who is asked to decide sees what divides them."""
     example: str = ""
     """A topic for it, as a form suggests one."""
     starters: tuple[Starter, ...] = ()

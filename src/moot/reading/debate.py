@@ -176,6 +176,14 @@ class Reading:
             return {}
 
     @cached_property
+    def stands(self) -> Mapping[str, str]:
+        """Seat → what it holds so far, where seats declare that."""
+        try:
+            return self.format.stands(self._debate(self.turns))
+        except (ScriptChanged, ValidationError):
+            return {}
+
+    @cached_property
     def closing(self) -> tuple[str, ...]:
         """What comes after its rounds."""
         try:

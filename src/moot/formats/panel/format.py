@@ -41,7 +41,7 @@ from moot.formats.panel.notes import notes
 from moot.formats.panel.pace import pause, timeout, tokens_for, usual_tokens
 from moot.formats.panel.page import page
 from moot.formats.panel.points import claims, points
-from moot.formats.panel.positions import declared, final_agreement, last_round
+from moot.formats.panel.positions import declared, final_agreement, last_round, positions
 from moot.formats.panel.record import level
 from moot.formats.panel.settings import PanelSettings, choices, compared
 from moot.formats.panel.steps import (
@@ -342,6 +342,7 @@ _PANEL: Format[Any, Decision] = Format(
     claims=claims,
     charts=charts,
     closing=lambda debate: ("Synthesis", "Your approval") if debate.settings.checkpoints else ("Synthesis",),
+    stands=lambda debate: {seat: held.recommendation for seat, held in positions(debate).items()},
     page=page,
     example="Should we replace our REST API with GraphQL?",
     picture="table",

@@ -71,6 +71,7 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
     sections = tuple(cards(reading))
     seats = tuple(_seats(reading))
     lanes = {} if reading.sides else _lanes(reading)
+    stands = reading.stands if reading.question else {}
     return {
         "status_text": reading.status_text,
         "parts": tuple(_part(section, lanes) for section in sections),
@@ -81,6 +82,7 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
         "lanes": lanes,
         "quiet": {seat.name for seat in reading.format.seats if seat.player == "library"},
         "sides": {seat.name: side for seat, side in zip(seats, ("for", "against"), strict=False) if seat.side},
+        "stands": [(seat, stands[seat.name]) for seat in seats if seat.name in stands],
         "models": tuple(dict.fromkeys(seat.model for seat in seats if seat.model)),
         "deadline": deadline_of(reading),
         "sources": reading.sources.sources,
