@@ -6,11 +6,11 @@ Knows no HTTP and no templates.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from moot.core.debate import Status, Usage
+from moot.core.debate import Status, Step, Turn, Usage
 from moot.core.duration import span_seconds
 from moot.core.format import Side
 from moot.reading import words
@@ -97,7 +97,8 @@ def _part(section: Cards, lanes: Mapping[str, int]) -> Part:
 
 def _lanes(reading: Reading) -> dict[str, int]:
     """Seat → the column in which it stands in every round, where those who argue are of one group."""
-    format, steps = reading.format, (*reading.turns, *reading.upcoming)
+    format = reading.format
+    steps: Iterable[Turn | Step] = (*reading.turns, *reading.upcoming)
     heard = {step.seat for step in steps if step.round and step.kind not in format.folded} - chairs_of(format)
     seats = [seat for seat in format.seats if seat.name in heard and seat.player == "model"]
     is_one_group = len({seat.group for seat in seats}) == 1
