@@ -2,15 +2,11 @@
 // never moves the page of somebody who reads; a pill says who speaks and brings them back.
 
 const pill = document.getElementById("follow");
-const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 const UP = 4;
 const SLACK = 24;
 
 let following = false;
 let was = scrollY;
-let moving = 0;
-let rising = 0;
-let touched = 0;
 
 export function isFollowing() {
   return following;
@@ -38,11 +34,8 @@ export function show() {
 }
 
 export function toEnd() {
-  const by = away();
-  if (!by) return;
-  moving = performance.now();
-  if (by < 0) rising = moving;
-  scrollBy({top: by, behavior: quiet.matches || Math.abs(by) < 200 ? "instant" : "smooth"});
+  scrollBy({top: away(), behavior: "instant"});
+  was = scrollY;  // what the reader scrolls is told from this
 }
 
 function speaking() {
@@ -76,14 +69,10 @@ export function choose(on) {
 pill.addEventListener("click", () => choose(!following));
 addEventListener("scroll", () => {
   const ends = innerHeight + scrollY >= document.documentElement.scrollHeight - UP;  // a page that got shorter
-  const now = performance.now();
-  const byHand = now - moving > 600 || now - touched < 600;
-  const left = scrollY < was ? scrollY < was - UP && !ends && now - rising > 600 : byHand && away() < 0;
-  if (left) following = false;
-  else if (now - moving > 600 && !away()) following = true;
+  if (scrollY < was - UP && !ends) following = false;
+  else if (scrollY > was) following = !away() || (following && away() > 0);
   was = scrollY;
   show();
 }, {passive: true});
-for (const kind of ["wheel", "touchmove", "keydown"]) addEventListener(kind, () => { touched = performance.now(); }, {passive: true});
 addEventListener("wheel", (event) => { if (event.deltaY < 0) following = false; }, {passive: true});
-addEventListener("keydown", (event) => { if (["ArrowUp", "PageUp", "Home"].includes(event.key)) following = false; });
+addEventListener("keydown", (event) => { if (["ArrowUp", "PageUp", "Home"].includes(event.key) && !event.target.matches("textarea, input")) following = false; });
