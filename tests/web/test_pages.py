@@ -867,3 +867,19 @@ async def test_pages_are_compressed_and_event_streams_are_not(house: House) -> N
         "text/event-stream",
         False,
     )
+
+
+async def test_rounds_that_are_played_at_once_are_one_step_of_the_way_in_columns_of_who_argues(house: House) -> None:
+    played = await house.played("evaluation", "A bakery that bakes at night")
+    turns = (await house.app.load(played)).turns
+    first = next(turn.position for turn in turns if turn.round)
+
+    async def resting(position: int) -> Element:
+        record = await house.app.fork(played, position, {}, start=False)
+        return await house.reader.open(f"/debates/{record.id}")
+
+    page = await resting(first)
+    assert texts(page.one("nav", id="phases").all("li")) == ["Opening", "Rounds 1 to 3: arguments", "Closing"]
+    page = await resting(next(turn.position for turn in turns if turn.kind == "verdict"))
+    lanes = {card.attributes["data-lane"] for card in page.all("article", data_kind="argument")}
+    assert lanes == {"1", "2"}
