@@ -152,8 +152,8 @@ def _phases(reading: Reading, sections: Sequence[Cards]) -> Iterator[Phase]:
 
 def _now_in(reading: Reading, titles: Sequence[str]) -> list[str]:
     """The sections in which it is: rounds may be played at the same time."""
-    if rounds := sorted({step.round for step in reading.upcoming if step.round is not None}):
-        return [f"Round {round}" for round in rounds]
+    if rounds := [step.round for step in reading.upcoming if step.round is not None]:
+        return [f"Round {round}" for round in range(min(rounds), max(rounds) + 1)]
     if reading.question and titles:
         return [titles[-1]]
     return ["Closing" if any(title.startswith("Round") for title in titles) else "Opening"]

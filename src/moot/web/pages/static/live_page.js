@@ -96,6 +96,7 @@ function renew(fresh) {
   }
   for (const part of fresh.querySelectorAll("[data-part]")) swap(document.getElementById(part.id), part);
   transcript.dataset.lanes = fresh.getElementById("seat-marks").dataset.lanes;
+  speaking.seatAll();
   page.classList.toggle("has-ask", controls().classList.contains("yours"));
   page.classList.toggle("goes-on", goesOn());
   if (!goesOn()) speaking.forgetAll();

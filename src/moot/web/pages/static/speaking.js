@@ -108,6 +108,15 @@ function whoIs(title, colour, seat) {
   return who;
 }
 
+export function seatAll() {
+  // Who stands in which column may be known only after somebody has begun to speak.
+  for (const {event, node, checks} of turns.values()) {
+    const lane = marks.querySelector(`[data-seat="${CSS.escape(event.seat)}"]`)?.dataset.lane;
+    if (lane && event.round && !checks) node.dataset.lane = lane;
+  }
+  for (const lanes of transcript.querySelectorAll(".lanes:not(.seated)")) lanes.classList.toggle("seated", [...lanes.children].every((turn) => turn.dataset.lane));
+}
+
 export function sectionFor(round) {
   const title = round ? `Round ${round}` : transcript.querySelector('[data-key^="round-"]') ? "Closing" : "Opening";
   const key = title.toLowerCase().replace(" ", "-");
