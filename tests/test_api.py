@@ -80,7 +80,7 @@ async def test_leaving_a_stream_leaves_a_debate_that_can_be_resumed(server: Mode
 async def test_what_cannot_be_debated_is_raised_at_once() -> None:
     with pytest.raises(InvalidInput, match="the topic is empty"):
         await moot.run("duel", " ")
-    with pytest.raises(NotFound, match=r"no format named 'dule'; known: .*duel"):
+    with pytest.raises(NotFound, match=r"no format named 'dule', did you mean duel\? known: .*duel"):
         await moot.run("dule", "Cats?")
     with pytest.raises(InvalidInput, match="size"):
         await anext(moot.stream("duel", "Cats?", {"size": 3}))

@@ -31,13 +31,14 @@ MootError
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 
 class MootError(Exception):
@@ -168,14 +169,110 @@ class ContextTooSmall(Refused):
     code = "context_too_small"
 
 
-def faults(error: ValidationError, known: Iterable[str] = ()) -> str:
-    """What pydantic found wrong, in one line: each field and what it should be, or which of the known it may mean."""
-    found = []
-    for fault in error.errors():
-        path = [str(part) for part in fault["loc"]] or ["all"]
-        is_unknown = fault["type"] == "extra_forbidden"
-        found.append(f"{'.'.join(path)}: " + (f"not known{meant(path[-1], known)}" if is_unknown else fault["msg"]))
-    return "; ".join(found)
+KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a text",
+    "bool": "true or false",
+    "path": "a path",
+    **dict.fromkeys(("list", "tuple", "set"), "a list"),
+    **dict.fromkeys(("dict", "mapping", "model", "model_attributes", "dataclass"), "a value for each name"),
+}
+"""What can be asked for, by how pydantic's errors about it begin."""
+WORDS = {
+    "missing": "is missing",
+    "greater_than_equal": "at least {ge:,.10g}",
+    "greater_than": "more than {gt:,.10g}",
+    "less_than_equal": "at most {le:,.10g}",
+    "less_than": "less than {lt:,.10g}",
+    "int_parsing_size": "write a smaller number",
+    "finite_number": "write a number that is not infinite",
+    "literal_error": "one of {expected}",
+    "enum": "one of {expected}",
+    "string_too_short": "at least {min_length} characters",
+    "string_too_long": "at most {max_length:,} characters",
+    "string_pattern_mismatch": "does not have the form {pattern}",
+    "too_short": "give at least {min_length}",
+    "too_long": "give at most {max_length:,}",
+    "json_invalid": "is no JSON: {error}",
+    "ip_any_network": "write an address or a network, such as 10.0.0.0/8",
+    "extra_forbidden": "not known",
+}
+"""What pydantic finds wrong, as moot says it."""
+MAX_FAULTS = 20
+_BRANCH = re.compile(r"int|str|float|bool|none|\[key\]|constrained-\w+|[\w-]+\[.*\]")
+"""What pydantic calls one of several kinds that a value may have."""
+
+
+def faults(found: Sequence[ErrorDetails], known: Iterable[str] = (), whole: bool = False) -> str:
+    """What pydantic found wrong, in one line: each field and what it should be, or which of the known it may mean.
+
+    `whole` lists all of the known where none is near.
+    """
+    known, more = sorted(known), len(found) - MAX_FAULTS
+    found = found[:MAX_FAULTS]
+    told: dict[str, list[ErrorDetails]] = {}
+    for fault in found:
+        told.setdefault(_place(fault, found), []).append(fault)
+    lines = []
+    for place, about in told.items():
+        if all(map(_kind, about)) and any(other.startswith(f"{place}.") for other in told):
+            continue  # it is of another kind than these, and what is wrong there is told
+        said = _fault_of_all(about)
+        if about[0]["type"] == "extra_forbidden":
+            listed = f"; known: {', '.join(known)}" if whole and "." not in place else ""
+            said += meant(place.rpartition(".")[2], known) or listed
+        lines.append(f"{place}: {said}" if place else said)
+    return "; ".join([*lines, f"and {more} more"] if more > 0 else lines)
+
+
+def fault_words(fault: ErrorDetails) -> str:
+    """What is wrong with a value, or what to write instead, without its name."""
+    if kind := _kind(fault):
+        return f"write {kind}" + ("" if kind == KINDS["string"] else _not(fault.get("input")))
+    words = WORDS.get(fault["type"])
+    if words is None:
+        return fault["msg"].removeprefix("Value error, ")
+    about = dict(fault.get("ctx", {}))
+    if "expected" in about:
+        about["expected"] = str(about["expected"]).replace("'", "").replace(" or ", ", ")
+    return words.format(**about) + (
+        _not(fault.get("input")) if about.keys() & {"ge", "gt", "le", "lt", "expected"} else ""
+    )
+
+
+def _fault_of_all(about: Sequence[ErrorDetails]) -> str:
+    """Of a value that may have several kinds, what is wrong with the kind it has; else the kinds it may have."""
+    if fitting := [fault for fault in about if not _kind(fault)]:
+        return ", ".join(dict.fromkeys(map(fault_words, fitting)))
+    kinds = " or ".join(dict.fromkeys(filter(None, map(_kind, about))))
+    return f"write {kinds}" if len(about) > 1 else fault_words(about[0])
+
+
+def _kind(fault: ErrorDetails) -> str | None:
+    return KINDS.get(re.sub("_(type|parsing|from_float)$", "", fault["type"]))
+
+
+def _not(value: object) -> str:
+    """Numbers and short texts, as they were given; what is long is not told again."""
+    is_short = isinstance(value, str | float) or (isinstance(value, int) and abs(value) < 10**15)
+    if not is_short or isinstance(value, bool) or len(text := str(value)) > 40:
+        return ""
+    return f", not {text if re.fullmatch(r'[+-]?[0-9.]+', text) else repr(value)}"
+
+
+def _place(fault: ErrorDetails, found: Sequence[ErrorDetails]) -> str:
+    """The way to a value; the kinds among which pydantic chose on it are left out."""
+    places = [[str(part) for part in each["loc"]] for each in found]
+    way = [str(part) for part in fault["loc"]]
+
+    def is_branch(at: int) -> bool:
+        if _BRANCH.fullmatch(way[at]):
+            return True
+        others = (other[at] for other in places if other[:at] == way[:at] and len(other) > at)
+        return way[at][:1].isupper() and any(_BRANCH.fullmatch(other) for other in others)
+
+    return ".".join(part for at, part in enumerate(way) if not is_branch(at))
 
 
 def meant(name: str, known: Iterable[str]) -> str:

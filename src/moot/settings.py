@@ -219,9 +219,11 @@ def load(**overrides: object) -> AppSettings:
     try:
         loaded = AppSettings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error, NESTED)}") from None
+        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error.errors(), NESTED)}") from None
     except SettingsError as error:
-        raise InvalidInput(f"settings (MOOT_*): {error}") from None
+        name = next((name for name in AppSettings.model_fields if f'"{name}"' in str(error)), "")
+        variable = f"MOOT_{name.upper()}"
+        raise InvalidInput(f"{variable} is no JSON: write it as JSON, or each part as {variable}__NAME") from None
     for file in config_files():
         if file.ignored:
             log.warning(file.warning)

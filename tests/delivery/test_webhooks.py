@@ -145,34 +145,33 @@ def sender(deliveries: MemoryDeliveries, clock: Clock, *hooks: Webhook, **more: 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ([{}], "0.url: Field required"),
+        ([{}], "0.url: is missing"),
         *(
             (
                 [{"url": address}],
-                "0.url: Value error, is not an address; "
-                "write one that begins with https:// or http:// and names a host",
+                "0.url: is not an address; write one that begins with https:// or http:// and names a host",
             )
             for address in ("ftp://a.example", "a.example/hook", "http://", "http://[::1", "http://a.example:99999", "")
         ),
         (
             [{"url": "http://a.example", "events": []}],
-            "0.events: List should have at least 1 item after validation, not 0",
+            "0.events: give at least 1",
         ),
         (
             [{"url": "http://a.example", "events": ["end"]}],
-            "0.events.0: Input should be 'outcome', 'waiting' or 'failed'",
+            "0.events.0: one of outcome, waiting, failed, not 'end'",
         ),
         ([{"url": "http://a.example", "key": "x"}], "0.key: not known"),
         (
             [{"url": "http://a.example"}, {"url": "http://a.example", "events": ["failed"]}],
-            "all: Value error, two webhooks have the same url; write one with the events of both",
+            "two webhooks have the same url; write one with the events of both",
         ),
     ],
 )
 def test_settings_that_cannot_be_used_say_what_to_write(settings: list[Any], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(Webhooks).validate_python(settings)
-    assert faults(caught.value) == message
+    assert faults(caught.value.errors()) == message
 
 
 def test_an_address_is_in_no_error_and_in_no_name() -> None:

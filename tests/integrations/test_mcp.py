@@ -162,8 +162,8 @@ async def test_a_person_who_declines_leaves_the_question_to_the_tools(mode: str)
     [
         (says("guide"), "`guide` needs a text: say what you want the debate to hear"),
         (says("approve"), "ID waits for one of: continue, guide, end; not 'approve'"),
-        (says("dance"), "action: Input should be 'continue', 'guide', 'end', 'answer', 'approve' or 'reject'"),
-        (ElicitResult(action="accept"), "action: Field required"),
+        (says("dance"), "action: one of continue, guide, end, answer, approve, reject, not 'dance'"),
+        (ElicitResult(action="accept"), "action: is missing"),
     ],
 )
 async def test_an_answer_that_cannot_be_used_says_why_and_loses_nothing(

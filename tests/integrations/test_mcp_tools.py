@@ -97,7 +97,7 @@ async def test_long_topics_and_speeches_are_cut_in_lists_and_reports() -> None:
 
 
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
-    ("start_debate", {"format": "dule", "topic": "x"}, "no format named 'dule'; known: "),
+    ("start_debate", {"format": "dule", "topic": "x"}, "no format named 'dule', did you mean duel? known: "),
     ("start_debate", {"format": "duel", "topic": " "}, "the topic is empty: write the question to debate"),
     (
         "start_debate",
@@ -110,18 +110,22 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
         "models: 'http://10.0.0.1/v1#m' is an address; name a model, PROVIDER:MODEL, instead",
     ),
     ("look_at_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
-    ("look_at_debate", {"debate_id": "../secrets"}, "debate_id: String should match pattern"),
+    ("look_at_debate", {"debate_id": "../secrets"}, "debate_id: does not have the form "),
     ("wait_for_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
     ("answer_checkpoint", {"debate_id": "DEB-nothere2", "action": "continue"}, "no debate 'DEB-nothere2'"),
     ("stop_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
     ("resume_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
     ("conclude_debate", {"debate_id": "DEB-nothere2"}, "no debate 'DEB-nothere2'"),
-    ("list_debates", {"format": "dule"}, "no format named 'dule'; known: "),
+    ("list_debates", {"format": "dule"}, "no format named 'dule', did you mean duel? known: "),
     ("list_debates", {"cursor": "?"}, "'?' is no cursor; take next_cursor from the page before"),
-    ("search_decisions", {"limit": 0}, "limit: Input should be greater than or equal to 1"),
-    ("start_debate", {}, "format: Field required; topic: Field required"),
-    ("start_debate", {"format": "duel", "topic": "x", "settings": "max_rounds=1"}, "settings: Input should be"),
-    ("start_dabate", {}, "no tool named 'start_dabate'; known: start_debate, look_at_debate, "),
+    ("search_decisions", {"limit": 0}, "limit: at least 1"),
+    ("start_debate", {}, "format: is missing; topic: is missing"),
+    (
+        "start_debate",
+        {"format": "duel", "topic": "x", "settings": "max_rounds=1"},
+        "settings: write a value for each name",
+    ),
+    ("start_dabate", {}, "no tool named 'start_dabate', did you mean start_debate? known: start_debate, "),
     (
         "start_debate",
         {"format": "duel", "topic": "x", "max_rounds": 1},
@@ -214,7 +218,7 @@ async def test_a_prompt_that_is_not_there_or_lacks_its_topic_says_so() -> None:
                 await client.get_prompt(name, arguments)
             told.append(caught.value.error.message)
     assert told == [
-        "no prompt named 'dule'; known: panel, duel, evaluation, critique, poll",
+        "no prompt named 'dule', did you mean duel? known: panel, duel, evaluation, critique, poll",
         "the prompt 'duel' takes exactly topic",
         "the prompt 'duel' takes exactly topic",
     ]

@@ -12,8 +12,9 @@ from pydantic import JsonValue
 from model_server import VERDICT, ModelServer
 from moot.app import App, build
 from moot.core.debate import Usage
-from moot.errors import InvalidInput, Unreachable
-from moot.llm.client import Completion, Message, Request
+from moot.errors import InvalidInput, ModelTimeout, Unreachable
+from moot.llm import models as all_models
+from moot.llm.client import Completion, Message, Request, Timeouts
 from moot.llm.models import ModelChoice, Models
 from moot.llm.providers import ModelName, parse_name
 from moot.players.model import retry_delay
@@ -90,6 +91,48 @@ async def test_every_choice_says_why(server: ModelServer) -> None:
         assert await app.drafts.choose_model(judge) == ModelChoice("local:smollm2", "nothing else is configured")
 
 
+@pytest.fixture
+async def silent() -> AsyncIterator[SilentServer]:
+    """A server that takes calls and never answers."""
+    heard = SilentServer()
+    async with await asyncio.start_server(heard.connected, "127.0.0.1", 0) as listening:
+        heard.host = "{}:{}".format(*listening.sockets[0].getsockname())
+        yield heard
+        heard.done.set()
+
+
+class SilentServer:
+    def __init__(self) -> None:
+        self.calls = 0
+        self.host = ""
+        self.done = asyncio.Event()
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.calls += 1
+        await self.done.wait()
+        writer.close()
+
+
+async def test_a_model_that_never_answers_is_said_to_do_so_after_a_while(
+    silent: SilentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_models, "TRIAL_SECONDS", 0.01)
+    async with app_with({}) as app:
+        with pytest.raises(ModelTimeout, match=r"^http://.*#x does not answer within 0.01 s: is its server busy"):
+            await app.models.try_out(f"http://{silent.host}/v1#x")
+
+
+async def test_a_silent_server_of_this_machine_is_not_waited_for_again_for_every_seat(
+    silent: SilentServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_models, "PROBE", Timeouts(connect=0.01))
+    monkeypatch.setattr(all_models, "ABSENT_SECONDS", 600)
+    async with app_with({"OLLAMA_HOST": silent.host}) as app:
+        seats = [seat for format in app.formats.values() for seat in format.seats]
+        assert {(await app.drafts.choose_model(seat)).name for seat in seats} == {"local:smollm2"}
+    assert silent.calls == 1
+
+
 @pytest.mark.parametrize(
     ("name", "parsed"),
     [
@@ -113,6 +156,7 @@ def test_a_name_is_a_provider_and_a_model(name: str, parsed: tuple[str, str]) ->
         ("ollama", "'ollama' names no model: write ollama:MODEL"),
         ("ollama:", "'ollama:' names no model: write ollama:MODEL"),
         ("http://host/v1", "'http://host/v1' names no model: write http://host/v1#MODEL"),
+        ("local:smolm2", r"no local model is named 'smolm2', did you mean smollm2\? known: smollm2\. .*"),
         ("deepseek:chat", "deepseek needs a key: set DEEPSEEK_API_KEY, or choose another --model"),
     ],
 )

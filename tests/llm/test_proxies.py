@@ -9,16 +9,20 @@ import ssl
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 import trustme
+from fileserver import file_server
+from yarl import URL
 
 from model_server import ModelServer
 from moot.errors import InvalidInput, Unreachable
 from moot.llm.client import Message, Request
 from moot.llm.models import Models
 from moot.llm.proxies import Proxy, proxy_for
+from moot.llm.weights import pull
 from moot.settings import ProviderSettings
 
 ACME = "http://acme.example/v1"
@@ -97,7 +101,13 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @asynccontextmanager
 async def proxy_to(server: ModelServer, login: str = "") -> AsyncIterator[TheProxy]:
-    proxy = TheProxy(int(server.host.rpartition(":")[2]), login)
+    async with proxy_to_port(int(server.host.rpartition(":")[2]), login) as proxy:
+        yield proxy
+
+
+@asynccontextmanager
+async def proxy_to_port(port: int, login: str = "") -> AsyncIterator[TheProxy]:
+    proxy = TheProxy(port, login)
     async with await asyncio.start_server(proxy.connected, "127.0.0.1", 0) as listening:
         proxy.url = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
         yield proxy
@@ -169,3 +179,29 @@ async def test_a_company_s_certificates_and_its_proxy_lead_to_a_provider(server:
     assert "✓ model deepseek:mock" in ran
     assert "CONNECT api.deepseek.com:443" in proxy.asked
     assert "no secure connection; check https and its certificate (SSL_CERT_FILE names" in other
+
+
+async def test_a_model_s_file_is_fetched_through_the_proxy_also_where_a_hub_sends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = b"GGUF" + bytes(1000)
+    async with (
+        file_server(content) as server,
+        proxy_to_port(URL(server.url).port or 0, "ada:p@ss") as proxy,
+    ):
+        server.named_sha256 = sha256(content).hexdigest()
+        monkeypatch.setenv("http_proxy", f"http://ada:p%40ss@{proxy.url}")
+        name, fetched = await pull("acme/tiny/file.gguf", "mine", "http://hub.example", None, lambda *_: None)
+    assert (name, fetched.checked) == ("mine", True)
+    assert proxy.asked == ["GET http://hub.example/acme/tiny/resolve/main/file.gguf"]  # and the rest on that line
+
+
+async def test_a_file_of_this_machine_is_fetched_without_the_proxy_and_a_login_that_is_missing_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with file_server(b"GGUF") as server, proxy_to_port(1, "ada:p@ss") as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://{proxy.url}")
+        await pull(server.url, "mine", "http://hub.example", None, lambda *_: None)
+        assert proxy.asked == []
+        with pytest.raises(Unreachable, match="wants a login: write http://USER:PASSWORD@HOST:PORT into HTTP_PROXY"):
+            await pull("http://hub.example/file.gguf", "other", "http://hub.example", None, lambda *_: None)

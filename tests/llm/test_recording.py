@@ -430,18 +430,16 @@ ADVICE = "delete that line, or record anew"
         (
             HEADER + LINE % b"bad_reply" + (LINE % b"bad_reply")[:25],
             "line 3 of {path} is no recorded call "
-            f"(Invalid JSON: EOF while parsing a string at line 1 column 25): {ADVICE}",
+            f"(is no JSON: EOF while parsing a string at line 1 column 25): {ADVICE}",
         ),
-        (HEADER + b"{}\n", f"line 2 of {{path}} is no recorded call (provider: Field required): {ADVICE}"),
+        (HEADER + b"{}\n", f"line 2 of {{path}} is no recorded call (provider: is missing): {ADVICE}"),
         (
             HEADER + LINE % b"coffee",
-            "line 2 of {path} is no recorded call "
-            f"(error: Value error, no model error has the code 'coffee'): {ADVICE}",
+            f"line 2 of {{path}} is no recorded call (error: no model error has the code 'coffee'): {ADVICE}",
         ),
         (
             HEADER + (LINE % b"bad_reply").replace(b'"error"', b'"terror"'),
-            "line 2 of {path} is no recorded call "
-            f"(Value error, a call ends with a completion or with an error): {ADVICE}",
+            f"line 2 of {{path}} is no recorded call (a call ends with a completion or with an error): {ADVICE}",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_whoever_wants_no_live_debate_leaves(monkeypatch: pytest.MonkeyPatch) ->
     ("arguments", "message"),
     [
         (["demo", "cats"], "moot: no example named 'cats'; known: caching, backup, parts-shelf, four-day-week\n"),
-        (["demo", "--speed", "-1"], "moot: Invalid value for '--speed': Input should be greater than or equal to 0"),
+        (["demo", "--speed", "-1"], "moot: Invalid value for '--speed': at least 0"),
     ],
 )
 def test_what_cannot_be_shown_is_said(arguments: list[str], message: str) -> None:

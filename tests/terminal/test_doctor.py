@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from model_server import ModelServer
+from in_process import moot
+from model_server import PATIENCE, ModelServer
+from moot.llm import models
 from program import run
 
 
@@ -56,6 +60,27 @@ def test_models_that_only_a_format_s_settings_name_are_called_too(
     assert (ran.code, "✗ model lab:x (formats.duel)" in ran.out) == (1, True), ran.out
 
 
+def test_models_are_called_side_by_side(server: ModelServer) -> None:
+    both = threading.Barrier(2)
+
+    def reply(asked: dict[str, object]) -> str:
+        both.wait(PATIENCE)  # which no model would pass that is called alone
+        return "ready"
+
+    server.replies = reply
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "MOOT_MODELS": json.dumps({"judge": f"{server.url}#other"})})
+    assert (ran.code, ran.out.count(f"✓ model {server.url}#")) == (0, 2), ran.out
+
+
+def test_a_built_in_model_that_was_not_fetched_is_not_said_to_be_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(models, "built_in_weights", lambda: None)
+    monkeypatch.setenv("MOOT_MODEL", "local:smollm2")
+    ran = moot(capsys, "doctor")
+    assert "✓ model local:smollm2 (MOOT_MODEL or moot.yaml): not there yet, fetched when first used (94 MB)" in ran.out
+
+
 def test_the_built_in_model_is_not_loaded(server: ModelServer) -> None:
     ran = run("doctor", env={"MOOT_MODEL": "local:smollm2"})
     assert (ran.code, "✓ model local:smollm2 (MOOT_MODEL or moot.yaml)" in ran.out) == (0, True)
@@ -67,14 +92,19 @@ def test_the_built_in_model_is_not_loaded(server: ModelServer) -> None:
         ("formats: {dule: {max_rounds: 2}}", "settings: formats.dule: there is no such format, did you mean duel?"),
         ("models: {jugde: openai:gpt}", "settings: models.jugde: no format has such a seat, did you mean judge?"),
         ("formats: {duel: {max_round: 2}}", "duel settings: max_round: not known, did you mean max_rounds?"),
+        ("providers: {opnai: {max_concurrent: 2}}", "no provider is named 'opnai', did you mean openai?"),
+        ("formats: {duel: {model: 'local:smolm2'}}", "no local model is named 'smolm2', did you mean smollm2?"),
+        ("prompts: nowhere", "there is no"),
+        ("prices: {opnai:gpt: {input: 1, output: 1}}", "settings: prices: no provider in 'opnai:gpt', did you mean"),
         ("retrieval: {embeder: ollama}", "retrieval.embeder: not known, did you mean embedder?"),
     ],
 )
 def test_names_in_the_settings_that_nothing_has_are_refused_and_found(
     server: ModelServer, tmp_path: Path, settings: str, said: str
 ) -> None:
-    (tmp_path / "moot.yaml").write_text(f"{settings}\n")
-    env = {"MOOT_MODEL": server.model}
+    config = tmp_path / "own.yaml"
+    config.write_text(f"{settings}\n")
+    env = {"MOOT_MODEL": server.model, "MOOT_CONFIG": str(config)}
     found, refused = run("doctor", env=env), run("debate", "Cats?", "--format", "duel", env=env)
     assert (found.code, said in found.out) == (1, True), found.out
     assert (refused.code, said in refused.err) == (2, True), refused.err

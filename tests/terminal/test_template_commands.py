@@ -130,7 +130,7 @@ def test_chroma_keeps_the_vectors_if_the_user_wants_it(moot: Moot, cache: Path) 
         (["add", "nowhere.md"], 2, "no file nowhere.md"),
         (["add", "Bad Name.md"], 2, "Bad Name.md: a template's name has small letters, .*, not 'Bad Name'"),
         (["add", "plain.md"], 2, "plain.md must begin with a line ---, then title: and when:, then a line ---"),
-        (["add", "untitled.md"], 2, "untitled.md: title: Field required"),
+        (["add", "untitled.md"], 2, "untitled.md: title: is missing"),
         (["add", "long.md"], 2, "long.md is longer than 20000 bytes; a template should fit on a page"),
         (["search", " "], 2, "nothing to search for: give a QUESTION"),
     ],

@@ -171,7 +171,7 @@ class App:
         self, record: Record, turns: Sequence[Turn], start: bool, key: str | None, watched: bool
     ) -> Record:
         for seat in record.seats.values():
-            self.models.check(seat.model)
+            self.models.check(seat.model, here=not self.is_shared)
         if start:
             record = replace(record, status=Status.QUEUED)
         record = await with_noise(self.store, known_formats.of_record(self.formats, record), record, key)

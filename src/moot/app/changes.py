@@ -27,7 +27,7 @@ async def change(app: App, debate_id: str, settings: Mapping[str, JsonValue]) ->
     if turn is None:
         return reading.record
     for seat in after.seats.values():
-        app.models.check(seat.model)
+        app.models.check(seat.model, here=not app.is_shared)
     if reading.record.status is not Status.RUNNING:
         return await app.runner.interject(debate_id, turn, len(reading.turns))
     await app.store.wish(debate_id, _wish(turn, reading, await app.store.wishes(debate_id)))

@@ -20,7 +20,7 @@ from moot.core.sources import are_whole
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, ScriptChanged, faults, meant
 from moot.llm.models import ModelChoice, Models
-from moot.llm.providers import PREFERRED, USUAL
+from moot.llm.providers import PREFERRED, USUAL, parse_name
 from moot.llm.weights import BUILT_IN_MODEL, SMALL_MODELS, SMALL_TEMPERATURE
 from moot.players.researcher import Toolbox
 from moot.records.precedents import precedents
@@ -91,7 +91,14 @@ class Drafts:
         return record
 
     def check_names(self) -> None:
-        """Raises InvalidInput for a format or a seat of the settings that nothing has: it would be ignored."""
+        """Raises InvalidInput for a name or a folder of the settings that is not there: it would be ignored."""
+        if (folder := self._settings.prompts) and not folder.is_dir():
+            raise InvalidInput(f"settings: prompts: there is no folder {folder}; make it, or remove the setting")
+        for name in self._settings.prices:
+            try:
+                parse_name(name, self._models.providers)
+            except InvalidInput as error:
+                raise InvalidInput(f"settings: prices: {error}") from None
         for name in self._settings.formats:
             if name not in self._formats:
                 near = meant(name, self._formats) or f"; known: {', '.join(self._formats)}"
@@ -212,15 +219,13 @@ class Drafts:
         return settings.model_copy(update={"sources": [*settings.sources, *chosen]})
 
     def _check_settings(self, format: AnyFormat, settings: Mapping[str, JsonValue]) -> Settings:
-        known = ", ".join(sorted(format.settings.model_fields))
         try:
             checked: Settings = format.settings.model_validate(
                 clean({**self.configured(format), **settings}), context=NEW
             )
         except ValidationError as error:
-            raise InvalidInput(
-                f"{format.name} settings: {faults(error, format.settings.model_fields)}; known: {known}"
-            ) from None
+            told = faults(error.errors(), format.settings.model_fields, whole=True)
+            raise InvalidInput(f"{format.name} settings: {told}") from None
         seats = [seat.name for seat in format.seats]
         for field in (checked.models, checked.temperatures, checked.max_tokens):
             for seat in field:

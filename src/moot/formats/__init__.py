@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from moot.core.format import AnyFormat, Choice, Format
-from moot.errors import InvalidInput, Missing, WrongStatus
+from moot.errors import InvalidInput, Missing, WrongStatus, meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,7 +103,8 @@ def find(formats: Mapping[str, AnyFormat], name: str) -> AnyFormat:
     """The format of that name, or an earlier version of it: `duel@1`."""
     plain, at, version = name.partition("@")
     if plain not in formats:
-        raise Missing(f"no format named {plain!r}; known: {', '.join(sorted(formats))}")
+        near = meant(plain, formats) or ";"
+        raise Missing(f"no format named {plain!r}{near} known: {', '.join(sorted(formats))}")
     versions = {str(each.version): each for each in (formats[plain], *formats[plain].earlier)}
     if at and version not in versions:
         raise Missing(f"{plain} has no version {version!r}; known: {', '.join(sorted(versions))}")

@@ -226,7 +226,7 @@ class _Nodes:
                 answer = Answered.model_validate(resumed)
                 await self.app.reply(debate_id, answer.action, answer.text, position)
             except ValidationError as error:
-                asked["error"] = f"resume with an action, and a text where it needs one: {faults(error)}"
+                asked["error"] = f"resume with an action, and a text where it needs one: {faults(error.errors())}"
             except InvalidInput as error:
                 asked["error"] = str(error)
             except WrongStatus:

@@ -1,6 +1,6 @@
 """Large files over HTTP: whole and checked or not there at all, and never fetched twice because a line was cut.
 
-Knows no models. Proxies of the environment are used, as it is a public server that is asked.
+Knows no models. Each server on the way is asked through the proxy that the environment names for it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import NamedTuple, TypeAlias
 
 import aiohttp
 import orjson
+from yarl import URL
 
 from moot.errors import InvalidInput, Missing, Unreachable
 from moot.llm.addresses import public_name
+from moot.llm.proxies import proxy_for
 from moot.text.files import put, write_whole
 
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -27,6 +29,9 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 _ATTEMPTS = 3
 """So many in a row may bring nothing before it is given up."""
 _CHUNK = 1 << 18
+_MAX_WAY = 10
+"""So often a server may name another place before the file comes."""
+_ELSEWHERE = (301, 302, 303, 307, 308)
 _SHA256 = re.compile(r'^(?:W/)?"?([0-9a-f]{64})"?$')
 
 
@@ -47,7 +52,7 @@ async def download(url: str, target: Path, sha256: str | None, progress: Progres
     """Fetch a file; what an earlier attempt left at `target`.part is gone on with if the server still has the same."""
     part = _Part(url, target.with_name(f"{target.name}.part"))
     timeout = aiohttp.ClientTimeout(total=None, connect=20, sock_read=60)
-    async with aiohttp.ClientSession(trust_env=True, timeout=timeout, auto_decompress=False) as session:
+    async with aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session:
         told = await _fetch_patiently(session, part, progress)
     found = await asyncio.to_thread(_sha256_of, part.path)
     expected = sha256 or told.sha256
@@ -115,8 +120,8 @@ async def _fetch_patiently(session: aiohttp.ClientSession, part: _Part, progress
 
 
 async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> _Told:
-    headers = {"Accept-Encoding": "identity", **part.wanted()}
-    async with session.get(part.url, headers=headers) as response:
+    response, checksum = await _arrive(session, part)
+    async with response:
         if response.status == 416:  # what is there is not the beginning of it
             part.remove()
             raise aiohttp.ClientPayloadError("the server has another file by now")
@@ -133,7 +138,7 @@ async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress
                 progress(file.tell(), size)
             file.flush()
             os.fsync(file.fileno())
-        return _Told(size, _named_checksum(response))
+        return _Told(size, checksum)
 
 
 def _check_room(part: _Part, size: int | None) -> None:
@@ -143,12 +148,31 @@ def _check_room(part: _Part, size: int | None) -> None:
         raise InvalidInput(told)
 
 
-def _named_checksum(response: aiohttp.ClientResponse) -> str | None:
-    """Hubs name a file's SHA-256 where they redirect to it."""
-    for each in (*response.history, response):
-        if found := _SHA256.match(each.headers.get("X-Linked-ETag", "")):
-            return found[1]
-    return None
+async def _arrive(session: aiohttp.ClientSession, part: _Part) -> tuple[aiohttp.ClientResponse, str | None]:
+    """The answer at the end of the way, and the file's SHA-256, which hubs name where they send one elsewhere."""
+    url, checksum = URL(part.url), None
+    wanted = {"Accept-Encoding": "identity", **part.wanted()}
+    for _ in range(_MAX_WAY):
+        proxy = proxy_for(str(url), os.environ)
+        login = proxy.login if proxy else {}
+        headers = wanted | (login if url.scheme == "http" else {})  # which the proxy reads itself
+        through = proxy.url if proxy else None
+        try:
+            response = await session.get(
+                url, headers=headers, allow_redirects=False, proxy=through, proxy_headers=login or None
+            )
+        except aiohttp.ClientHttpProxyError as error:
+            raise Unreachable(proxy.refusal(error.status) if proxy else str(error)) from None
+        if proxy and response.status == 407:
+            response.release()
+            raise Unreachable(proxy.refusal(response.status))
+        if found := _SHA256.match(response.headers.get("X-Linked-ETag", "")):
+            checksum = checksum or found[1]
+        if response.status not in _ELSEWHERE or "Location" not in response.headers:
+            return response, checksum
+        response.release()
+        url = url.join(URL(response.headers["Location"]))
+    raise Missing(f"{part.name} leads from place to place without an end: is the address right?")
 
 
 def _sha256_of(path: Path) -> str:

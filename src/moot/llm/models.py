@@ -7,12 +7,13 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import JsonValue
 
 from moot.core.prompts import Message
-from moot.errors import InvalidInput, ModelError, Unreachable
+from moot.errors import InvalidInput, ModelError, ModelTimeout, Unreachable, meant
 from moot.llm.addresses import public_name, refuse_secrets
 from moot.llm.calls import Meter, ModelCalls
 from moot.llm.client import Client, Connection, Request, Timeouts
@@ -31,8 +32,10 @@ from moot.llm.weights import (
     fetch_built_in,
     find_weights,
     missing_runtime,
+    names,
+    no_such,
 )
-from moot.settings import Price, ProviderSettings
+from moot.settings import LOCAL_NAME, Price, ProviderSettings
 
 if TYPE_CHECKING:
     import aiohttp
@@ -55,6 +58,10 @@ RECORDED = "recorded"
 EXAMPLE_SPEED = 3.4
 """How much faster than recorded examples are shown: the longest takes 40 seconds."""
 PROBE = Timeouts(connect=2)
+ABSENT_SECONDS = 5.0
+"""For so long a server that was not there is not looked for again: a silent one is waited for each time."""
+TRIAL_SECONDS = 20.0
+"""What a model has for that; a debate would wait longer."""
 TRIAL_TOKENS = 500
 """What a model may say when it is only tried; one that thinks first needs some for that."""
 
@@ -99,7 +106,7 @@ class Models:
         }
         self.prices = Prices(self.providers, prices or {})
         self._local = LocalModels()
-        self._local_models: dict[str, tuple[str, ...]] = {}
+        self._local_models: dict[str, tuple[tuple[str, ...], float]] = {}
         self._session: aiohttp.ClientSession | None = None
 
     async def connect(self, name: str) -> Connection:
@@ -129,12 +136,15 @@ class Models:
             self._paces[provider] = Pace(own.max_concurrent, own.requests_per_minute)
         return self._paces[provider]
 
-    def check(self, name: str) -> None:
-        """Raises InvalidInput when no call could ever be made under this name."""
+    def check(self, name: str, here: bool = False) -> None:
+        """Raises InvalidInput when no call could ever be made under this name; `here` when this machine makes it."""
         refuse_secrets(name)
         parsed = parse_name(name, self.providers)
-        if not isinstance(self.tape, Recording):
-            self._provider(parsed)
+        if isinstance(self.tape, Recording):
+            return
+        self._provider(parsed)
+        if here and parsed.provider == "local" and LOCAL_NAME.fullmatch(parsed.model) and parsed.model not in names():
+            raise InvalidInput(no_such(parsed.model))
 
     async def default(self) -> ModelChoice:
         """What there is: a key in the environment, a server on this machine that is running, or the built-in model."""
@@ -146,8 +156,8 @@ class Models:
             if provider.default_model and self._key(provider):
                 return ModelChoice(f"{provider.name}:{provider.default_model}", f"{provider.key_env} is set")
         for provider in self.providers.values():
-            if self._looked_for(provider) and (models := await self.reachable(provider)):
-                chat = [model for model in models if "embed" not in model]
+            if self._looked_for(provider):
+                chat = [model for model in await self._running(provider) if "embed" not in model]
                 if chat:
                     return ModelChoice(f"{provider.name}:{chat[0]}", f"{provider.name} is running")
         return ModelChoice(BUILT_IN_MODEL, "nothing else is configured")
@@ -161,11 +171,16 @@ class Models:
 
     async def has(self, name: str) -> bool:
         """Whether a server on this machine is running and has this model."""
-        parsed = parse_name(name, self.providers)
-        found = self._local_models.get(parsed.provider) or await self.reachable(self.providers[parsed.provider])
-        if found:  # one that is started later is looked for again
-            self._local_models[parsed.provider] = found
-        return parsed.model in (found or ())
+        provider, model = parse_name(name, self.providers)
+        return model in await self._running(self.providers[provider])
+
+    async def _running(self, provider: Provider) -> tuple[str, ...]:
+        """The models of a server on this machine; one that is started later is looked for again."""
+        found, until = self._local_models.get(provider.name, ((), 0.0))
+        if not found and monotonic() >= until:
+            found = await self.reachable(provider) or ()
+            self._local_models[provider.name] = (found, monotonic() + ABSENT_SECONDS)
+        return found
 
     async def window(self, name: str) -> int | None:
         """How many tokens a model on this machine can read; None of any other, which can read many."""
@@ -188,22 +203,30 @@ class Models:
     async def list_models(self, provider: Provider) -> tuple[str, ...]:
         return await self._client(provider, PROBE).list_models()
 
-    async def try_out(self, name: str) -> None:
+    async def try_out(self, name: str) -> str:
         """Have a model say a word, as a debate would. Raises ModelError or InvalidInput that says what to do.
 
-        One in this process is only looked for: to load it takes long and says nothing more.
+        One in this process is only looked for: to load it takes long and says nothing more. What is returned is to be
+        said of it.
         """
         parsed = parse_name(name, self.providers)
         if parsed.provider == "local":
             if not find_spec("xllamacpp"):
                 raise Unreachable(missing_runtime())
-            if parsed.model != BUILT_IN_NAME:  # that one is fetched when it is first used
-                find_weights(parsed.model)
-            return
+            if parsed.model == BUILT_IN_NAME and not built_in_weights():
+                return f"not there yet, {self.local_state()}; moot models pull {BUILT_IN_NAME} gets it now"
+            find_weights(parsed.model)
+            return ""
         connection = await self.connect(name)
         words = (Message("user", "Say: ready"),)
         request = Request(model=connection.model, messages=words, max_tokens=TRIAL_TOKENS, temperature=0)
-        await connection.client.complete(request, lambda text: None)
+        try:
+            async with asyncio.timeout(TRIAL_SECONDS):
+                await connection.client.complete(request, lambda text: None)
+        except TimeoutError:
+            told = f"{public_name(name)} does not answer within {TRIAL_SECONDS:g} s: is its server busy, or loading it?"
+            raise ModelTimeout(told) from None
+        return ""
 
     def group_default(self, group: str) -> ModelChoice | None:
         """A provider's own variable for a group of seats, such as DEEPSEEK_MODEL_JUDGE."""
@@ -292,7 +315,8 @@ def known_providers(own: Mapping[str, ProviderSettings]) -> dict[str, Provider]:
     for name, chosen in own.items():
         known = providers.get(name)
         if known is None and chosen.base_url is None:
-            raise InvalidInput(f"provider {name!r} in the settings needs a base_url")
+            near = meant(name, providers) or ";"
+            raise InvalidInput(f"no provider is named {name!r}{near} under providers one of your own needs a base_url")
         known = known or Provider(name, "")
         if chosen.base_url:
             known = replace(known, base_url=chosen.base_url, url_env=None)

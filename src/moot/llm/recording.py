@@ -24,7 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from moot import errors
 from moot.core.debate import Usage
-from moot.errors import InvalidInput, Missing, ModelError, NotRecorded
+from moot.errors import InvalidInput, Missing, ModelError, NotRecorded, faults
 from moot.llm.addresses import public_name
 from moot.llm.client import Client, Completion, FinishReason, Request
 from moot.text.files import private_file, private_folder
@@ -310,9 +310,7 @@ def calls_of(path: Path) -> Iterable[RecordedCall]:
         try:
             yield adapter.validate_json(line)
         except ValidationError as error:
-            fault = error.errors()[0]
-            where = ".".join(map(str, fault["loc"]))
-            what = f"{where}: {fault['msg']}" if where else fault["msg"]
+            what = faults(error.errors()[:1])
             raise InvalidInput(
                 f"line {number} of {path} is no recorded call ({what}): delete that line, or record anew"
             ) from None

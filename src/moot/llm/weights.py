@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from moot.errors import InvalidInput, Unreachable
+from moot.errors import InvalidInput, Unreachable, meant
 from moot.settings import LOCAL_NAME, data_folder
 from moot.text.files import put
 from moot.text.plain import printable
@@ -73,11 +73,16 @@ def find_weights(model: str) -> Path:
         path = pulled(model)
         if path.is_file():
             return path
-        raise Unreachable(
-            f"no local model is named {model!r}; known: {', '.join(names())}. moot models pull ADDRESS --name {model} "
-            "gets one, local:./FILE.gguf names a file"
-        )
+        raise Unreachable(no_such(model))
     return _checked(Path(model).expanduser().resolve(), model)
+
+
+def no_such(name: str) -> str:
+    near = meant(name, names()) or ";"
+    return (
+        f"no local model is named {name!r}{near} known: {', '.join(names())}. moot models pull ADDRESS --name {name} "
+        "gets one, local:./FILE.gguf names a file"
+    )
 
 
 def names() -> list[str]:

@@ -10,7 +10,6 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from moot.core.debate import Answer
-from moot.errors import faults
 from moot.text.plain import clean
 
 
@@ -122,7 +121,14 @@ def _read(text: str, answer: type[Answer], allow_partial: Literal["trailing-stri
     try:
         return answer.model_validate(clean(value))
     except ValidationError as error:
-        raise Unreadable(faults(error).replace("Value error, ", "")) from None
+        raise Unreadable(_told(error)) from None
+
+
+def _told(error: ValidationError) -> str:
+    """What is wrong, as the model is told it: in pydantic's words, which recorded debates were repaired with."""
+    found = ((".".join(map(str, fault["loc"])) or "all", fault) for fault in error.errors())
+    said = (f"{place}: {'not known' if fault['type'] == 'extra_forbidden' else fault['msg']}" for place, fault in found)
+    return "; ".join(said).replace("Value error, ", "")
 
 
 def rename(text: str, titles: Mapping[str, str]) -> str:

@@ -57,7 +57,7 @@ def read(path: Path) -> Template:
     try:
         return Template(**fields, built_in=path.parent == BUILT_IN)
     except ValidationError as error:
-        raise InvalidInput(f"{path}: {faults(error)}") from None
+        raise InvalidInput(f"{path}: {faults(error.errors())}") from None
 
 
 def collection(user_folder: Path) -> Mapping[str, Template]:

@@ -281,7 +281,7 @@ def clear_errors(place: str) -> Iterator[None]:
     try:
         yield
     except (asyncpg.PostgresError, *GONE) as error:
-        reason = str(error) or type(error).__name__
+        reason = str(error) or ("it does not answer" if isinstance(error, TimeoutError) else type(error).__name__)
         told = f"Postgres at {place} cannot be used: {reason}; check the server, then try again"
         raise _kind(error)(told) from error
 

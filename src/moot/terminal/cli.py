@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moot.terminal.demo_cli import demo
-from moot.terminal.help import FORMATS, complete_format, misused, with_examples
-from moot.terminal.model_cli import doctor, model_commands
+from moot.terminal.help import FORMATS, complete_format, misused, refuse_unused, with_examples
+from moot.terminal.model_cli import allow, doctor, model_commands
 from moot.terminal.options import (
     AsJson,
     DebateId,
@@ -20,6 +20,7 @@ from moot.terminal.options import (
     Judges,
     Model,
     ModelFor,
+    Output,
     Record,
     Replay,
     Set,
@@ -63,6 +64,7 @@ def moot(
 
 @cli.command()
 def debate(
+    context: typer.Context,
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="What to debate.")] = None,
     format: Annotated[
         str | None,
@@ -113,10 +115,7 @@ def debate(
     timing: Annotated[bool, typer.Option("--timing", help="Replay at the recorded pace.")] = False,
     resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on, also with another --model.")] = None,
     list: Annotated[bool, typer.Option("--list", help="Show the latest debates.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write the outcome's document here, approved or not."),
-    ] = None,
+    output: Output = None,
     as_json: EventsAsJson = False,
 ) -> None:
     """Debate a QUESTION and watch it live."""
@@ -124,7 +123,12 @@ def debate(
     from moot.terminal.asked import Asked
 
     if list:
+        refuse_unused(context, "beside --list", used=("list", "as_json"))
         run(commands.list_debates(as_json))
+    if not replay:
+        refuse_unused(context, "without --replay", ["timing"])
+    if estimate:
+        refuse_unused(context, "beside --estimate", ["output", "record", "replay"])
     tape, how = commands.Tape(record, replay, timing), watch.watching(as_json, output)
     if quick and careful:
         raise typer.BadParameter("give --quick or --careful, not both")
@@ -159,10 +163,7 @@ def fork(
     model: Model = None,
     model_for: ModelFor = None,
     set: Set = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write the outcome's document here, approved or not."),
-    ] = None,
+    output: Output = None,
     as_json: EventsAsJson = False,
 ) -> None:
     """Go on from the first turns of a debate in a new one, with other models or settings."""
@@ -245,6 +246,7 @@ def rate(
 
 @cli.command()
 def export(
+    context: typer.Context,
     debate_id: Annotated[str | None, typer.Argument(metavar="ID", help="The debate, DEB-…")] = None,
     style: Annotated[
         str, typer.Option("--as", metavar="md|json|html|argdown|aif|jsonl", help="The form of it; jsonl for many.")
@@ -262,7 +264,9 @@ def export(
     from moot.terminal import commands
 
     if all:
+        refuse_unused(context, "beside --all", ["debate_id"])
         run(commands.export_all(output, style, status, format, since))
+    refuse_unused(context, "without --all", ["status", "format", "since"])
     run(commands.export(debate_id, style, output))
 
 
@@ -295,6 +299,8 @@ def show(
     """Show a debate: its turns, its outcome, what went wrong."""
     from moot.terminal import commands
 
+    if claims + sources + (source is not None) > 1:
+        raise typer.BadParameter("give one of --claims, --sources and --source")
     run(commands.show(debate_id, as_json, sources, source, claims))
 
 
@@ -347,20 +353,8 @@ cli.add_typer(database_commands, name="db")
 
 
 cli.add_typer(model_commands, name="models")
-cli.command()(doctor)
-
-
-@cli.command()
-def allow(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the file is; here when left out.")] = Path(),
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take it back.")] = False,
-    list: Annotated[bool, typer.Option("--list", help="Show the files that were allowed or refused.")] = False,
-) -> None:
-    """Let the moot.yaml of a folder name servers, programs, addresses and files."""
-    from moot.terminal import allow as allowing
-
-    raise typer.Exit(allowing.run(folder, yes, revoke, list))
+for setting_up in (doctor, allow):
+    cli.command()(setting_up)
 
 
 with_examples(cli)

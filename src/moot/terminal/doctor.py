@@ -29,6 +29,8 @@ from moot.text.plain import printable
 
 MIN_ROOM = 200
 """Megabytes of free disk that a day's debates may need."""
+MAX_SECONDS = 30.0
+"""What a check has; models have less."""
 
 
 async def models() -> None:
@@ -186,13 +188,16 @@ async def _page_check(host: str, port: int) -> _Check:
 
 
 async def _model_checks(app: App) -> AsyncIterator[_Check]:
+    """All at once: each may take as long as a silent server is waited for."""
+    checks = []
     for provider in app.models.shown:
-        name = provider.name
         if provider.key_env and app.models.configured(provider):
             address = public_name(app.models.address(provider))
-            yield await _check(f"{name} at {address}", app.models.list_models(provider))
+            checks.append(_check(f"{provider.name} at {address}", app.models.list_models(provider)))
     for name, why in sorted({choice async for choice in _choices(app)}):
-        yield await _check(f"model {public_name(name)} ({why})", app.models.try_out(name))
+        checks.append(_check(f"model {public_name(name)} ({why})", app.models.try_out(name)))
+    for check in await asyncio.gather(*checks):
+        yield check
 
 
 async def _choices(app: App) -> AsyncIterator[ModelChoice]:
@@ -213,8 +218,12 @@ async def _tools(server: ToolServer, named: Sequence[str]) -> None:
 
 
 async def _check(what: str, trying: Awaitable[object]) -> _Check:
+    """Whether it can be done; a note that it returns is told beside it."""
     try:
-        await trying
+        async with asyncio.timeout(MAX_SECONDS):
+            note = await trying
     except MootError as error:
         return _Check(False, what, str(error))
-    return _Check(True, what)
+    except TimeoutError:
+        return _Check(False, what, f"does not answer within {MAX_SECONDS:g} s")
+    return _Check(True, f"{what}: {note}" if isinstance(note, str) and note else what)

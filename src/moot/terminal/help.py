@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from moot.errors import meant
+from moot.errors import faults, meant
 
 _FOLDER = Path(__file__).parent.parent / "formats"
 FORMATS = sorted(file.parent.name for file in _FOLDER.glob("*/format.py"))
@@ -73,6 +73,15 @@ def complete_model(incomplete: str) -> Iterable[str]:
     return (f"{name}:" for name in PROVIDERS.split() if name.startswith(incomplete))
 
 
+def refuse_unused(context: typer.Context, beside: str, unused: Iterable[str] = (), used: Iterable[str] = ()) -> None:
+    """Raises BadParameter for what was given although it has no effect: one of `unused`, or all but what is `used`."""
+    names = set(unused) or {parameter.name for parameter in context.command.params} - set(used)
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and given and given.name == "COMMANDLINE":
+            raise typer.BadParameter(f"has no effect {beside}", ctx=context, param=parameter)  # type: ignore[arg-type]
+
+
 def misused(error: typer.TyperException) -> int:
     """Tell what is wrong with the words of a command; its exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without its command: what there is
@@ -83,6 +92,8 @@ def misused(error: typer.TyperException) -> int:
 
 
 def _in_a_line(error: typer.TyperException) -> str:
+    if found := getattr(error.__cause__, "errors", None):  # of pydantic, whose words are not ours
+        error.message = faults(found())
     option, near = getattr(error, "option_name", ""), sorted(getattr(error, "possibilities", None) or ())
     said = error.format_message().strip().rstrip(".")
     if option and hasattr(error, "possibilities"):

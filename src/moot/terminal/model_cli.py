@@ -1,11 +1,15 @@
-"""The commands about models and the set-up: parse the words, hand them to `terminal.doctor` and `terminal.pulling`."""
+"""The commands about models and the set-up: parse the words, hand them to `terminal.doctor`, `terminal.pulling`
+and `terminal.allow`.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from moot.terminal.help import refuse_unused
 from moot.terminal.running import run
 
 model_commands = typer.Typer(invoke_without_command=True)
@@ -44,3 +48,18 @@ def doctor() -> None:
     from moot.terminal import doctor as checks
 
     run(checks.doctor())
+
+
+def allow(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the file is; here when left out.")] = Path(),
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take it back.")] = False,
+    list: Annotated[bool, typer.Option("--list", help="Show the files that were allowed or refused.")] = False,
+) -> None:
+    """Let the moot.yaml of a folder name servers, programs, addresses and files."""
+    from moot.terminal import allow as allowing
+
+    if list:
+        refuse_unused(context, "beside --list", used=["list"])
+    raise typer.Exit(allowing.run(folder, yes, revoke, list))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from moot.terminal.help import refuse_unused
 from moot.terminal.running import run
 
 Host = Annotated[
@@ -56,6 +57,7 @@ def upgrade() -> None:
 
 
 def mcp(
+    context: typer.Context,
     http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP instead of stdin and stdout.")] = False,
     host: Host = None,
     port: Annotated[
@@ -66,4 +68,6 @@ def mcp(
     """Serve debates as tools to coding assistants and other MCP clients."""
     from moot.terminal import serve as processes
 
+    if not http:
+        refuse_unused(context, "without --http", ["host", "port"])
     run(processes.mcp(http, host, port))

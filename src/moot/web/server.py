@@ -213,8 +213,7 @@ async def _moot_error(request: Request, error: errors.MootError) -> Response:
 
 
 async def _invalid_request(request: Request, error: RequestValidationError) -> Response:
-    faults = (f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors())
-    return _problem(request, 422, errors.InvalidInput.code, "; ".join(faults))
+    return _problem(request, 422, errors.InvalidInput.code, errors.faults(error.errors()))
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:

@@ -18,7 +18,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from moot.core.debate import JsonObject
 from moot.core.format import FileDebate
-from moot.errors import InvalidInput, Missing
+from moot.errors import InvalidInput, Missing, fault_words
 from moot.formats.evaluation.settings import MAX_IDEA, Challenge, Challenges, Evaluation, Topic, Topics
 from moot.text.files import contained_in
 from moot.text.plain import clean, shortened
@@ -172,10 +172,7 @@ def _faults(text: str, error: ValidationError, under: tuple[str, ...]) -> str:
         root = load(text.replace("\t", " ")).root  # JSON is YAML too, but for its tabs
     found = error.errors(include_input=False, include_url=False)
     more = [f"and {len(found) - MAX_FAULTS} more"] if len(found) > MAX_FAULTS else []
-    told = (
-        _fault(root, (*under, *fault["loc"]), "not known" if fault["type"] == "extra_forbidden" else fault["msg"])
-        for fault in found[:MAX_FAULTS]
-    )
+    told = (_fault(root, (*under, *fault["loc"]), fault_words(fault)) for fault in found[:MAX_FAULTS])
     return "; ".join([*told, *more])
 
 
@@ -187,7 +184,7 @@ def _fault(root: yaml.Node | None, place: Sequence[int | str], message: str) -> 
         node = _inner(node, part) or node
     where = [line_of(node.start_mark)] if node else []
     named = [shortened(".".join(map(str, fields)), MAX_TITLE)] if fields else []
-    return f"{', '.join([*where, *named])}: {shortened(message.removeprefix('Value error, '), MAX_TITLE)}"
+    return f"{', '.join([*where, *named])}: {shortened(message, MAX_TITLE)}"
 
 
 def _inner(node: yaml.Node | None, part: int | str) -> yaml.Node | None:

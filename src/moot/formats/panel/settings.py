@@ -118,7 +118,7 @@ def choices(configured: Mapping[str, JsonValue]) -> Choices:
     try:
         known = PanelSettings.model_validate(configured).known()
     except ValidationError as error:
-        raise InvalidInput(f"panel settings in moot.yaml: {faults(error)}") from None
+        raise InvalidInput(f"panel settings in moot.yaml: {faults(error.errors())}") from None
     shown = {"name", "priorities", "trade_offs"}
     return {
         "perspectives": tuple(

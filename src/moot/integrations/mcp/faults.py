@@ -17,7 +17,7 @@ from mcp_types import INVALID_PARAMS, Tool
 from pydantic import ValidationError
 
 from moot.core.format import AnyFormat
-from moot.errors import faults
+from moot.errors import faults, meant
 
 
 class PlainServer(MCPServer[None]):
@@ -32,7 +32,7 @@ class PlainServer(MCPServer[None]):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         takes = {tool.name: list(tool.input_schema.get("properties", ())) for tool in await self.list_tools()}
         if name not in takes:
-            raise ToolError(f"no tool named {name!r}; known: {', '.join(takes)}")
+            raise ToolError(f"no tool named {name!r}{meant(name, takes) or ';'} known: {', '.join(takes)}")
         if unknown := [each for each in arguments if each not in takes[name]]:
             raise ToolError(self._misplaced(name, unknown, takes[name]))
         try:
@@ -41,7 +41,7 @@ class PlainServer(MCPServer[None]):
             raise UnexpectedToolError(_inside(error)) from error.__cause__
         except ToolError as error:
             cause = error.__cause__ or error
-            raise ToolError(faults(cause) if isinstance(cause, ValidationError) else str(cause)) from cause
+            raise ToolError(faults(cause.errors()) if isinstance(cause, ValidationError) else str(cause)) from cause
 
     async def read_resource(self, uri: Any, context: Context[Any, Any] | None = None) -> Any:
         try:
@@ -60,7 +60,8 @@ class PlainServer(MCPServer[None]):
     ) -> Any:
         takes = {prompt.name: [each.name for each in prompt.arguments or ()] for prompt in await self.list_prompts()}
         if name not in takes:
-            raise MCPError(INVALID_PARAMS, f"no prompt named {name!r}; known: {', '.join(takes)}")
+            near = meant(name, takes) or ";"
+            raise MCPError(INVALID_PARAMS, f"no prompt named {name!r}{near} known: {', '.join(takes)}")
         if {*(arguments or {})} != {*takes[name]}:
             raise MCPError(INVALID_PARAMS, f"the prompt {name!r} takes exactly {', '.join(takes[name])}")
         return await super().get_prompt(name, arguments, context)

@@ -121,7 +121,7 @@ def _reply(result: ElicitResult, position: int) -> Reply:
     try:
         return Reply.model_validate({**given, "position": position})
     except ValidationError as error:
-        raise InvalidInput(faults(error)) from None
+        raise InvalidInput(faults(error.errors())) from None
 
 
 def _message(report: DebateReport) -> str:

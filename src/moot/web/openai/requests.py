@@ -189,11 +189,11 @@ def _read(kind: type[R], body: bytes) -> R:
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
-        raise InvalidInput(faults(error)) from None
+        raise InvalidInput(faults(error.errors())) from None
 
 
 def _valid(kind: type[R], value: Any, place: str) -> R:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise InvalidInput(f"{place}{faults(error)}") from None
+        raise InvalidInput(f"{place}{faults(error.errors())}") from None

@@ -4,49 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from moot.errors import fault_words
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 WORDS: Mapping[str, str] = {
     "missing": "This is needed.",
-    "greater_than_equal": "At least {ge:g}.",
-    "greater_than": "More than {gt:g}.",
-    "less_than_equal": "At most {le:g}.",
-    "less_than": "Less than {lt:g}.",
-    "int_parsing": "Write a whole number, such as 5.",
-    "int_type": "Write a whole number, such as 5.",
-    "int_from_float": "Write a whole number, such as 5.",
-    "int_parsing_size": "Write a smaller number.",
-    "float_parsing": "Write a number, such as 0.5.",
-    "float_type": "Write a number, such as 0.5.",
-    "finite_number": "Write a number that is not infinite.",
-    "bool_parsing": "Choose yes or no.",
-    "literal_error": "Choose one of: {expected}.",
-    "enum": "Choose one of: {expected}.",
-    "string_type": "Write some text here.",
-    "string_too_short": "At least {min_length} characters.",
-    "string_too_long": "At most {max_length:,} characters.",
-    "too_short": "Give at least {min_length}.",
-    "too_long": "Give at most {max_length}.",
+    "int": "Write a whole number, such as 5.",
+    "float": "Write a number, such as 0.5.",
+    "bool": "Choose yes or no.",
+    "string": "Write some text here.",
+    "dict": "Write one name = value on each line.",
+    "list": "Write them with commas between.",
     "extra_forbidden": "There is no such setting.",
-    "dict_type": "Write one name = value on each line.",
-    "list_type": "Write them with commas between.",
 }
+"""Where a form asks otherwise than a file of settings."""
 LISTED, GONE = "moot debate --list shows the latest", "it was deleted, or there never was one"
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 
 def fault_text(fault: ErrorDetails) -> str:
     """What to do about one fault that a check of settings has found."""
-    known = WORDS.get(fault["type"])
-    if known is None:
-        return sentence(fault["msg"].removeprefix("Value error, "))
-    about: dict[str, Any] = {**fault.get("ctx", {})}
-    if "expected" in about:
-        about["expected"] = str(about["expected"]).replace("'", "").replace(" or ", ", ")
-    return known.format(**about)
+    known = WORDS.get(re.sub("_(type|parsing|from_float)$", "", fault["type"]))
+    return known or sentence(fault_words({**fault, "input": None}))  # which stands in its field
 
 
 def own_words(message: str) -> str:

@@ -82,9 +82,11 @@ class ModelsPage:
     async def _tried(self, model: str) -> str:
         try:
             began = time.perf_counter()
-            await self._app.models.try_out(model)
+            note = await self._app.models.try_out(model)
         except MootError as error:
             return own_words(str(error))
+        if note:
+            return sentence(note)
         if model.startswith("local:"):
             return "It is there; it is loaded when a debate needs it."
         return f"Answered in {time.perf_counter() - began:.1f} s."
