@@ -505,7 +505,12 @@ async def test_a_debate_of_a_newer_version_is_left_to_a_worker_that_knows_it(
 @pytest.mark.parametrize(
     ("column", "newer", "said"),
     [
-        ("settings", '{"max_rounds": 1, "mood": "calm"}', "has settings that this moot does not know (mood)"),
+        (
+            "settings",
+            '{"max_rounds": 1, "mood": "calm"}',
+            "settings that this moot does not know (mood: not known)",
+        ),
+        ("settings", '{"max_rounds": 1, "depth": "endless"}', "(depth: one of quick, normal, careful, not 'endless')"),
         (
             "seats",
             '{"judge": {"model": "m", "temperature": 0, "max_tokens": 9, "mood": 1}}',

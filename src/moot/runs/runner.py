@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import NoReturn, TypeAlias
 
+from pydantic import ValidationError
+
 from moot.core.debate import Failure, Record, Status, Turn
 from moot.core.emitter import Emitter, Sink
 from moot.core.engine import Player, RetryIn, Run, RunResult, TurnStore, Until
@@ -18,7 +20,7 @@ from moot.core.events import EVENTS_PER_RUN, DebateFailed
 from moot.core.format import AnyFormat
 from moot.core.pauses import Pauses
 from moot.core.stored import StoredDebate
-from moot.errors import Busy, Fenced, MootError, NewerDebate, NotFound, StoreAway, StoreError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NewerDebate, NotFound, StoreAway, StoreError, WrongStatus, faults
 from moot.formats import of_record
 from moot.reading.debate import Reading
 from moot.records.documents import Documents
@@ -40,6 +42,15 @@ PlayersOf: TypeAlias = Callable[[AnyFormat, TurnStore], Callable[[str], Player]]
 
 def _never(error: MootError, advanced: bool) -> None:
     """What has failed is left to a person."""
+
+
+def _strange(record: Record, format: AnyFormat) -> str:
+    """What a debate has chosen that its format, as it is known here, cannot take."""
+    try:
+        format.settings.model_validate(record.settings)
+    except ValidationError as error:
+        return faults(error.errors())
+    return ""
 
 
 class Runner:
@@ -243,8 +254,8 @@ class Runner:
             unknown = f"follows version {record.format_version} of {record.format}, newer than this moot knows"
         elif shared and record.unreadable:
             unknown = f"can only be looked at: {record.unreadable}"
-        elif shared and rules and (news := record.settings.keys() - rules.settings.model_fields):
-            unknown = f"has settings that this moot does not know ({', '.join(sorted(news))})"
+        elif shared and rules and (strange := _strange(record, rules)):
+            unknown = f"has settings that this moot does not know ({strange})"
         if unknown:
             raise NewerDebate(f"{record.id} {unknown}; a worker that knows it has to run it")
 
