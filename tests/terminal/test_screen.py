@@ -174,6 +174,20 @@ def test_a_debate_begins_although_nobody_reads_its_first_line(server: ModelServe
     assert is_finished(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("number", "system", "left"),
+    [
+        (errno.EPIPE, "posix", True),
+        (errno.EPIPE, "nt", True),
+        (errno.EINVAL, "nt", True),  # as Windows says it
+        (errno.EINVAL, "posix", False),
+        (errno.ENOSPC, "nt", False),
+    ],
+)
+def test_a_pipe_without_a_reader_is_known_on_every_system(number: int, system: str, left: bool) -> None:
+    assert screen.reader_left(OSError(number, "gone"), system) is left
+
+
 def test_a_reader_who_has_left_is_told_of_once() -> None:
     reading, writing = os.pipe()
     os.close(reading)

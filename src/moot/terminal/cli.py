@@ -27,7 +27,7 @@ from moot.terminal.options import (
 )
 from moot.terminal.rejudge_cli import rejudge
 from moot.terminal.running import run
-from moot.terminal.screen import discard_stdout, open_missing_streams
+from moot.terminal.screen import discard_stdout, open_missing_streams, reader_left
 from moot.terminal.serve_cli import database_commands, mcp, serve, worker
 from moot.terminal.template_cli import template_commands
 
@@ -361,7 +361,7 @@ with_examples(cli)
 
 
 def _tell(error: OSError) -> int:
-    if not isinstance(error, BrokenPipeError):
+    if not reader_left(error):
         where = f" {error.filename}" if error.filename else ""
         with suppress(OSError):
             sys.stderr.write(f"moot: cannot read or write{where}: {error.strerror or error}\n")

@@ -23,7 +23,7 @@ from moot.llm.recording import Recorder, Recording
 from moot.terminal.allow import offer
 from moot.terminal.asked import Asked
 from moot.terminal.claims import show_claims, show_found_claims
-from moot.terminal.screen import discard_stdout, screens
+from moot.terminal.screen import discard_stdout, reader_left, screens
 from moot.terminal.sources import show_source, show_sources
 from moot.terminal.tables import STATS_HEADER, debate_row, print_json, print_table, say, stats_row, usage_cells
 from moot.terminal.user import user_name
@@ -66,13 +66,13 @@ def _code_of(command: Command) -> Exit:
         return print_error(str(error), Exit.USAGE)
     except MootError as error:
         return print_error(str(error), Exit.FAILED)
-    except BrokenPipeError:
-        discard_stdout()
-        return Exit.FAILED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
-    except OSError:
-        raise
+    except OSError as error:
+        if not reader_left(error):
+            raise
+        discard_stdout()
+        return Exit.FAILED
     except Exception as error:
         log.exception("something went wrong inside")
         return print_error(f"something went wrong inside ({type(error).__name__}); moot.log tells more", Exit.FAILED)

@@ -33,6 +33,11 @@ LEAVING_SECONDS = 5.0
 UNREAD = "moot: nobody reads the output any more; what runs goes on to its end (see: moot debate --list)\n"
 
 
+def reader_left(error: OSError, system: str = os.name) -> bool:
+    """Whether nobody reads a pipe any more, which Windows calls an invalid argument."""
+    return isinstance(error, BrokenPipeError) or (system == "nt" and error.errno == errno.EINVAL)
+
+
 class Screen(io.RawIOBase):
     """A file that takes everything at once, also when nobody reads it any more; `left` is called once then."""
 
@@ -103,7 +108,7 @@ class Screen(io.RawIOBase):
             except OSError as error:
                 self.error = error
                 self.hung_up = self.hung_up or error.errno == errno.EIO  # a terminal that is closed
-                if isinstance(error, BrokenPipeError) and not self.hung_up:
+                if reader_left(error) and not self.hung_up:
                     self._left()
                 return at
         return at
@@ -178,7 +183,7 @@ def _through_signals(*shown: Screen) -> Iterator[None]:
 
 
 def _tell_loss(shown: Screen, told: Screen) -> None:
-    if not shown.lost or shown.hung_up or isinstance(shown.error, BrokenPipeError):
+    if not shown.lost or shown.hung_up or (shown.error and reader_left(shown.error)):
         return
     if shown.error:
         raise shown.error
