@@ -105,12 +105,8 @@ async def _checks() -> AsyncIterator[_Check]:
                 yield each
             async for check in _prompt_checks(app):
                 yield check
-            async for check in _model_checks(app):
-                yield check
-            for name, server in chosen.research.items():
-                what = f"research server {name} with {', '.join(server.tools)}"
-                yield await _check(what, _tools(ToolServer(server, app.environ), server.tools))
-            yield await _check(f"embedder {chosen.retrieval.embedder}", app.library.find("a question", 1))
+            for each in await asyncio.gather(*[check async for check in _calls(app)]):
+                yield each
     except StoreError as error:
         yield _Check(False, f"database {chosen.database_name}", str(error))
     except MootError as error:
@@ -187,17 +183,18 @@ async def _page_check(host: str, port: int) -> _Check:
     return _Check(True, f"{what}, once moot serve runs")
 
 
-async def _model_checks(app: App) -> AsyncIterator[_Check]:
-    """All at once: each may take as long as a silent server is waited for."""
-    checks = []
+async def _calls(app: App) -> AsyncIterator[Awaitable[_Check]]:
+    """What is asked of servers, all at once: each may take as long as a silent one is waited for."""
     for provider in app.models.shown:
         if provider.key_env and app.models.configured(provider):
             address = public_name(app.models.address(provider))
-            checks.append(_check(f"{provider.name} at {address}", app.models.list_models(provider)))
+            yield _check(f"{provider.name} at {address}", app.models.list_models(provider))
     for name, why in sorted({choice async for choice in _choices(app)}):
-        checks.append(_check(f"model {public_name(name)} ({why})", app.models.try_out(name)))
-    for check in await asyncio.gather(*checks):
-        yield check
+        yield _check(f"model {public_name(name)} ({why})", app.models.try_out(name))
+    for name, server in app.settings.research.items():
+        what = f"research server {name} with {', '.join(server.tools)}"
+        yield _check(what, _tools(ToolServer(server, app.environ), server.tools))
+    yield _check(f"embedder {app.settings.retrieval.embedder}", app.library.find("a question", 1))
 
 
 async def _choices(app: App) -> AsyncIterator[ModelChoice]:
