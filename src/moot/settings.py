@@ -244,6 +244,8 @@ def refuse_ignored() -> None:
     for folder in (Path.cwd(), config_folder()):
         if (folder / "moot.yml").exists():
             raise InvalidInput(f"{folder / 'moot.yml'} is not read: rename it to {FILE}")
+        if os.path.lexists(folder / FILE) and not (folder / FILE).is_file():
+            raise InvalidInput(f"{folder / FILE} is no file, or a link to none: remove it")
     known = {f"MOOT_{name.upper()}" for name in AppSettings.model_fields} | NOT_SETTINGS
     for variable in os.environ:
         name = variable.upper().split("__")[0]  # MOOT_MODELS__JUDGE is a part of MOOT_MODELS

@@ -16,6 +16,8 @@ class FileServer:
         self.content = content
         self.etag: str | None = '"one"'
         self.named_sha256 = ""
+        self.location = "/file.gguf"
+        """Where the hub sends one."""
         self.cuts: list[int] = []
         """After so many bytes of its body each answer ends in the middle, one for each request."""
         self.ranges: list[str | None] = []
@@ -47,7 +49,7 @@ class FileServer:
 
     async def redirect(self, request: web.Request) -> web.StreamResponse:
         headers = {"X-Linked-ETag": f'"{self.named_sha256}"'} if self.named_sha256 else {}
-        raise web.HTTPFound("/file.gguf", headers=headers)
+        return web.Response(status=302, headers={"Location": self.location, **headers})
 
 
 @asynccontextmanager

@@ -56,6 +56,21 @@ async def test_a_file_of_a_hub_is_checked_against_the_checksum_that_the_hub_name
     assert kept() == ["mine.gguf"]
 
 
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("http://[", "leads nowhere, from place to place: is the address right"),
+        ("/acme/tiny/resolve/main/file.gguf", "leads nowhere, from place to place: is the address right"),
+        ("file:///etc/passwd", "is no address of a file"),
+    ],
+)
+async def test_a_hub_that_sends_one_nowhere_is_given_up(server: FileServer, location: str, said: str) -> None:
+    server.location = location
+    with pytest.raises((Missing, InvalidInput), match=said):
+        await pull("acme/tiny/file.gguf", "mine", server.url.removesuffix("/file.gguf"), None, unseen)
+    assert kept() == []
+
+
 async def test_nobody_named_a_checksum_is_said(server: FileServer) -> None:
     assert (await pull(server.url, None, HUB, None, unseen))[1] == (SUM, False)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,13 @@ def test_a_file_under_another_name_is_not_passed_over(tmp_path: Path) -> None:
     (tmp_path / "moot.yml").write_text("model: openai:gpt\n")
     ran = run("debate", "--list")
     assert (ran.code, ran.err) == (2, f"moot: {tmp_path}/moot.yml is not read: rename it to moot.yaml\n")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("nowhere", path)])
+def test_settings_that_are_no_file_are_not_passed_over(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "moot.yaml")
+    ran = run("debate", "--list")
+    assert (ran.code, ran.err) == (2, f"moot: {tmp_path}/moot.yaml is no file, or a link to none: remove it\n")
 
 
 def test_a_port_that_is_taken_is_said() -> None:

@@ -171,8 +171,11 @@ async def _arrive(session: aiohttp.ClientSession, part: _Part) -> tuple[aiohttp.
         if response.status not in _ELSEWHERE or "Location" not in response.headers:
             return response, checksum
         response.release()
-        url = url.join(URL(response.headers["Location"]))
-    raise Missing(f"{part.name} leads from place to place without an end: is the address right?")
+        try:
+            url = url.join(URL(response.headers["Location"]))
+        except ValueError:
+            break
+    raise Missing(f"{part.name} leads nowhere, from place to place: is the address right?")
 
 
 def _sha256_of(path: Path) -> str:
