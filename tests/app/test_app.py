@@ -181,3 +181,19 @@ async def test_sources_are_shown_whole_as_far_as_the_smallest_known_window_holds
     assert await whole(sources=[long], model_judge="local:smollm2") == 8192
     assert await whole(sources=[long], model_judge="local:smollm2", whole_sources=20_000) == 20_000
     assert await whole(model_judge="local:smollm2") == 60_000
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("whole_sources", 10**20),
+        ("token_budget_per_round", 10**20),
+        ("max_runtime_seconds", 1e300),
+        ("checkpoint_timeout_seconds", 1e300),
+        ("max_cost", 1e300),
+    ],
+)
+async def test_a_number_that_no_database_and_no_calendar_knows_is_refused(setting: str, value: float) -> None:
+    app = scripted_app(ScriptedModel([]), MemoryStore())
+    with pytest.raises(InvalidInput, match=f"^panel settings: {setting}: at most 1,000,000,000$"):
+        await app.create("panel", "Cats?", {setting: value})

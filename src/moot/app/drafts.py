@@ -35,6 +35,8 @@ MAX_TOPIC = 4000
 MAX_BACKGROUND = 20_000
 MAX_WORDS = 2000
 MAX_NAME = 80
+MAX_NUMBER = 1_000_000_000
+"""Of any setting: larger ones are no time and no length that a database or a calendar knows."""
 MAX_PRECEDENTS = 3
 SMALL = 2000
 """Characters of sources that every model can read."""
@@ -226,6 +228,9 @@ class Drafts:
         except ValidationError as error:
             told = faults(error.errors(), format.settings.model_fields, whole=True)
             raise InvalidInput(f"{format.name} settings: {told}") from None
+        for name, value in checked:
+            if isinstance(value, int | float) and value > MAX_NUMBER:
+                raise InvalidInput(f"{format.name} settings: {name}: at most {MAX_NUMBER:,}")
         seats = [seat.name for seat in format.seats]
         for field in (checked.models, checked.temperatures, checked.max_tokens):
             for seat in field:
