@@ -24,7 +24,7 @@ FOREIGN = re.compile(
 )
 """Words of pydantic, not of moot."""
 ODD: tuple[Any, ...] = (
-    None, "", "x", "9" * 30, "x" * 5000, -1, 0, 1, 99, 10**30, 1e400, float("nan"), 0.5, True, [], [1], ["x"], [{}], {},
+    None, "", "x", "\ud800", "9" * 30, "x" * 5000, -1, 0, 1, 99, 10**30, 1e400, float("nan"), 0.5, True, [], [1], ["x"], [{}], {},
     {"x": 1}, {"x": {}}, {"x": "y"}, {"": ""}, [[]],
 )  # fmt: skip
 

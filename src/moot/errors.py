@@ -189,6 +189,7 @@ WORDS = {
     "finite_number": "write a number that is not infinite",
     "literal_error": "one of {expected}",
     "enum": "one of {expected}",
+    "string_unicode": "write whole characters: half of one is in it",
     "string_too_short": "at least {min_length} characters",
     "string_too_long": "at most {max_length:,} characters",
     "string_pattern_mismatch": "does not have the form {pattern}",
