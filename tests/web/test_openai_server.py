@@ -672,7 +672,7 @@ def test_what_cannot_be_used_is_refused_before_anything_is_begun(theatre: Theatr
         (image, {}, "messages.0: 'image_url' cannot be debated; send its content as text"),
         ([{"role": "user", "content": "x" * 4001}], {}, "the question has 4001 characters; at most 4000 are allowed"),
         ([{"role": "user", "content": " "}], {}, "the topic is empty: write the question to debate"),
-        (CATS, {"max_round": 1}, "duel settings: max_round: not known, did you mean max_rounds?; known: "),
+        (CATS, {"max_round": 1}, "duel settings: max_round: not known, did you mean max_rounds?"),
         (CATS, {"model": "http://evil.example/v1#m"}, "is an address; name a model, PROVIDER:MODEL, instead"),
         (CATS, [1], "moot: write a value for each name"),
         (CATS, {"debate": "../x"}, "moot.debate: '../x' is no debate's id; those are DEB- and 8 characters"),
