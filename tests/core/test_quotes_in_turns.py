@@ -48,3 +48,25 @@ async def test_without_sources_nothing_is_said_of_quotes() -> None:
         (),
         (),
     ]
+
+
+async def test_a_wrong_page_and_a_citation_that_leads_nowhere_are_marked_as_the_turn_ends() -> None:
+    report = {"name": "report.pdf", "text": "Pools cost money.\n\f\nIn 2023 the pool had 1,850 guests."}
+    speech = (
+        'It "had 1,850 guests" [S1 p. 1]; "the pool had 1,850 guests" [S1 p. 2], see [S1 p. 9], [S1 § Costs] and [S4].'
+    )
+    stage = Stage(
+        lambda request: sensible(request) if request.schema else speech,
+        settings={"max_rounds": 1, "sources": [report]},
+    )
+    await stage.run()
+    spoken = [event for event in stage.events if isinstance(event, TurnFinished) and event.kind == "argument"]
+    assert [event.notes for event in spoken] == 2 * [
+        (
+            "2 of 2 quotes stand in their source word for word",
+            "“had 1,850 guests” [S1 p. 1]: that stands on p. 2",
+            "[S1 p. 9]: there is no such page",
+            "[S1 § Costs]: there is no such section",
+            "[S4]: there is no such source",
+        )
+    ]

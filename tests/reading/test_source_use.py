@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from moot.core.debate import Turn
+from moot.core.quoting import false_quotes, quotes_of
 from moot.core.stored import StoredDebate
 from moot.formats.duel.format import DUEL, Verdict
 from moot.reading.debate import Reading
@@ -34,6 +35,23 @@ def test_what_was_found_on_the_way_is_cited_like_what_was_given() -> None:
     ]
     assert source_with_text(read, "S2").passages[0].text == "the pool had 1,850 guests"
     assert read.sources.unresolved == ()
+
+
+def test_nobody_can_quote_what_was_found_only_later() -> None:
+    quote = 'It says "the pool had 1,850 guests" [S2].'
+    found = Turn(position=1, seat="researcher", kind="research", round=1, content="", data=FOUND)
+    read = reading(said(0, quote), found, said(2, quote), sources=[GIVEN])
+    assert [(each.turns, [passage.turns for passage in each.passages]) for each in read.sources.sources] == [
+        ((), []),
+        ((2,), [(2,)]),
+    ]
+    assert [fault_text(read, each) for each in read.sources.unresolved] == [
+        "Debater A, Beitrag 0: “the pool had 1,850 guests” [S2] – das wurde erst später gefunden"
+    ]
+    debate = DUEL.open(read.record)
+    debate.transcript.extend(read.turns)
+    assert [quotes_of(debate, read.turns[at])[0].verdict for at in (0, 2)] == ["no_source", "verified"]
+    assert [each.position for each in false_quotes(debate)] == [0]
 
 
 def test_a_debate_s_language_is_that_of_what_is_said_of_its_sources() -> None:

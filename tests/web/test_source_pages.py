@@ -10,8 +10,8 @@ from hostile import PAYLOADS
 from test_pages import House, texts, unsafe
 from theatre import company
 
+from moot.sources.references import MAX_PART
 from moot.sources.source import as_name
-from moot.trust.references import MAX_PART
 from moot.web.guard import POLICY
 from stage import CLEAR, FAST
 

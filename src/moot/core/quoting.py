@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from moot.core.debate import Step, Turn
 from moot.sources.phrases import Phrases
 from moot.sources.quotes import Checked, check_all, cited
+from moot.sources.references import Unresolved, index
 from moot.sources.source import Source, tags
+from moot.text.language import Language
 from moot.text.plain import shortened
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ class FalseQuote(NamedTuple):
 
 
 def quotes_of(debate: Debate[Any], turn: Turn) -> tuple[Checked, ...]:
-    """What a turn quotes, checked; without a tag too, unless somebody said so before."""
-    sources = debate.sources
+    """What a turn quotes from sources that were known by then, checked; without a tag too, unless somebody said so."""
+    sources = debate.sources_before(turn.position)
     if not sources or _has_no_marks(turn.content):
         return ()
     untagged = () if debate.own_sources else _untagged(turn.content, sources)
@@ -114,7 +116,7 @@ def remarks(debate: Debate[Any], turn: Turn) -> Iterator[str]:
     """What readers are told of the quotes of a turn, below it."""
     if not debate.sources or turn.seat not in debate.seats:
         return
-    say, found = debate.language, quotes_of(debate, turn)
+    say, found, known = debate.language, quotes_of(debate, turn), debate.sources_before(turn.position)
     if found:
         verified = sum(quote.verdict == "verified" for quote in found)
         yield say("{verified} of {all} quotes stand in their source word for word", verified=verified, all=len(found))
@@ -131,3 +133,31 @@ def remarks(debate: Debate[Any], turn: Turn) -> Iterator[str]:
                 yield say("in no source, and said by nobody before: “{quote}”", **what)
             case "missing":
                 yield say("not found: “{quote}” [{tag}]", **what)
+    if known and not _has_no_marks(turn.content):
+        told = {each.quote for each in found if each.false}
+        faults = (each for each in index(known, debate.topic).faults(turn.content) if each.quote not in told)
+        yield from dict.fromkeys(f"{as_cited(each)}: {why(say, each)}" for each in faults)
+
+
+def as_cited(found: Unresolved) -> str:
+    quote = f"“{shortened(found.quote, MAX_MENTION)}” " if found.quote else ""
+    return f"{quote}[{found.cited}]"
+
+
+def why(say: Language, found: Unresolved) -> str:
+    """Why a citation leads nowhere."""
+    match found.fault:
+        case "no_source":
+            return say("there is no such source")
+        case "not_yet":
+            return say("that was found only later")
+        case "no_page":
+            return say("there is no such page")
+        case "other_page":
+            return say("that stands on {page}", page=found.says)
+        case "no_section":
+            return say("there is no such section")
+        case "not_found":
+            return say("the source does not say so")
+        case "misquoted":
+            return say("the source says “{passage}”", passage=shortened(found.says, MAX_MENTION))

@@ -93,6 +93,12 @@ class Debate(Generic[S]):
         self._count()
         return (*self.settings.sources, *self._found)
 
+    def sources_before(self, position: int) -> tuple[Source, ...]:
+        """Those that whoever speaks at a position could know."""
+        self._count()
+        found = (source for source, (_, at) in self._found.items() if at < position)
+        return (*self.settings.sources, *found)
+
     def ask(
         self,
         seat: str,
@@ -273,6 +279,12 @@ class Debate(Generic[S]):
         """The tag of a source that was found, and where it was found first."""
         self._count()
         return self._found[source]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of all sources that were found, in their order."""
+        self._count()
+        return tuple(self._found.values())
 
     def _costs_too_much(self) -> bool:
         """Whether another round like the last would exceed the limit."""

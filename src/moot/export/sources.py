@@ -8,8 +8,8 @@ from functools import partial
 
 from moot.reading.debate import Reading
 from moot.reading.sources import fault_text, use_text
+from moot.sources.references import Index, Passage, Reference, SourceUse
 from moot.text.markdown import edited, in_line, split_front_matter
-from moot.trust.references import Index, Passage, Reference, SourceUse
 
 _ESCAPED = re.compile(r"\\\[(?=[^\[\]\\\n]{0,40}[Ss][1-9])([^\[\]\\\n]{1,120})\\\](?![(:])")
 """A tag whose brackets are escaped, as every bracket is in a line of a document; but not what would be a link then."""

@@ -19,6 +19,7 @@ from moot.core.format import AnyFormat, Side
 from moot.core.page import OutcomePage
 from moot.core.points import Point
 from moot.core.replay import next_steps, turn_events
+from moot.core.research import Finding
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
@@ -29,8 +30,8 @@ from moot.reading.page import page_of
 from moot.reading.sources import sources_view
 from moot.reading.unreadable import read_outcome
 from moot.reading.words import STATUS_TEXTS
+from moot.sources.references import Index, SourceReport, index
 from moot.sources.source import Source
-from moot.trust.references import Index, SourceReport, index
 
 
 class Section(NamedTuple):
@@ -125,11 +126,16 @@ class Reading:
     @cached_property
     def source_index(self) -> Index:
         """Where the citations of its texts lead."""
+        return index(self._known[0], self.record.topic)
+
+    @cached_property
+    def _known(self) -> tuple[tuple[Source, ...], tuple[Finding, ...]]:
+        """Its sources, and where the last of them were found."""
         try:
-            sources = self._debate(self.turns).sources
+            debate = self._debate(self.turns)
         except (ScriptChanged, ValidationError):
-            sources = tuple(_stored_sources(self.record))
-        return index(sources, self.record.topic)
+            return tuple(_stored_sources(self.record)), ()
+        return debate.sources, debate.findings
 
     @cached_property
     def sources(self) -> SourceReport:
@@ -137,7 +143,7 @@ class Reading:
         said = {turn.position: turn.content for turn in self.turns if turn.seat in {*self.record.seats, "human"}}
         basis = self.outcome.rests_on() if self.outcome else Basis(())
         linked = {*basis.turns, *(turn.position for turn in self.turns if turn.seat in basis.seats)}
-        return self.source_index.report(said, basis.texts, linked)
+        return self.source_index.report(said, basis.texts, linked, [each.position for each in self._known[1]])
 
     @cached_property
     def points(self) -> Sequence[Point]:

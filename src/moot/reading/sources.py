@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from moot.core.quoting import as_cited, why
 from moot.errors import NotFound
+from moot.sources.references import Fault, SourceUse, Unresolved, Use
 from moot.text.language import Language
 from moot.text.plain import shortened
-from moot.trust.references import Fault, SourceUse, Unresolved, Use
 
 if TYPE_CHECKING:
     from moot.reading.debate import Reading
 
 MAX_NAMED = 20
 """Sources that a line names."""
-MAX_QUOTE = 160
 
 
 class PassageView(BaseModel):
@@ -117,24 +117,7 @@ def fault_text(reading: Reading, found: Unresolved) -> str:
     """Who cites what, and why that leads nowhere."""
     say = reading.record.language
     who = reading.titles.get(next(turn.seat for turn in reading.turns if turn.position == found.turn), "")
-    quote = f"“{shortened(found.quote, MAX_QUOTE)}” " if found.quote else ""
-    return f"{who}, {say('turn {number}', number=found.turn)}: {quote}[{found.cited}] – {_why(say, found)}"
-
-
-def _why(say: Language, found: Unresolved) -> str:
-    match found.fault:
-        case "no_source":
-            return say("there is no such source")
-        case "no_page":
-            return say("there is no such page")
-        case "other_page":
-            return say("that stands on {page}", page=found.says)
-        case "no_section":
-            return say("there is no such section")
-        case "not_found":
-            return say("the source does not say so")
-        case "misquoted":
-            return say("the source says “{passage}”", passage=shortened(found.says, MAX_QUOTE))
+    return f"{who}, {say('turn {number}', number=found.turn)}: {as_cited(found)} – {why(say, found)}"
 
 
 def _sentence(text: str) -> str:

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from moot.reading.debate import Reading
 from moot.reading.sources import fault_text, find_source, source_with_text, sources_view, summary_lines, use_text
+from moot.sources.references import SourceUse
 from moot.terminal.tables import INDENT, print_json, say
 from moot.text.plain import printable, shortened
-from moot.trust.references import SourceUse
 
 MAX_SHOWN = 300
 """Characters of a passage in the list."""

@@ -13,9 +13,9 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from moot.export.html import ATTRIBUTES, SCHEMES, cleaned, reader_of
+from moot.sources.references import Index, Reference
 from moot.text.markdown import split_front_matter
 from moot.text.plain import printable
-from moot.trust.references import Index, Reference
 from moot.web.pages.source_views import href
 
 MAX_ENTRY = 3

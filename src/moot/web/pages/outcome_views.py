@@ -21,7 +21,7 @@ from moot.errors import InvalidInput
 from moot.reading import words
 from moot.reading.debate import Reading
 from moot.reading.sources import fault_text, use_text
-from moot.trust.references import Use
+from moot.sources.references import Use
 from moot.web.charts import Chart, Drawn, drawn, taken
 from moot.web.pages.markdown import Citing, cited_speech, document
 from moot.web.pages.views import Cards, cards, colours_of, cost_text, duration_text, seat_rows

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from moot.reading.debate import Reading
 from moot.reading.sources import find_source, use_text
-from moot.trust.references import Index, Passage, Reference, SourceUse
+from moot.sources.references import Index, Passage, Reference, SourceUse
 
 MAX_LISTED = 200
 """Passages that the list above the text holds."""

@@ -20,7 +20,8 @@ from moot.text.plain import normalized
 
 Use: TypeAlias = Literal["carried", "cited", "unused"]
 """`carried`: what the decision rests on cites it."""
-Fault: TypeAlias = Literal["no_source", "no_page", "other_page", "no_section", "not_found", "misquoted"]
+Fault: TypeAlias = Literal["no_source", "not_yet", "no_page", "other_page", "no_section", "not_found", "misquoted"]
+"""`not_yet`: whoever cites it spoke before it was found."""
 
 MAX_PART = 40_000
 """Characters of a long source that are shown at once."""
@@ -155,7 +156,7 @@ class Index:
         words = {word for text in (topic, *(each.text for each in sources)) for word in _TAG_LIKE.findall(text)}
         self._bare = self._sources.keys() - words
         self._texts: dict[str, SourceText] = {}
-        self._cited: dict[str, _Cited] = {}
+        self._cited: dict[tuple[str, int], _Cited] = {}
         self._near: dict[tuple[str, str], int] = {}
 
     @property
@@ -203,12 +204,20 @@ class Index:
         page = source.page(found.page) if found.page is not None else None
         return Target(0, "") if page is None else Target(page, f"page-{found.page}")
 
-    def report(self, said: Mapping[int, str], basis: Iterable[str] = (), linked: Collection[int] = ()) -> SourceReport:
-        """What turns cite, by position; a decision rests on the words of `basis` and on the turns it is `linked` to."""
+    def report(
+        self,
+        said: Mapping[int, str],
+        basis: Iterable[str] = (),
+        linked: Collection[int] = (),
+        looked_up: Sequence[int] = (),
+    ) -> SourceReport:
+        """What turns cite, by position; a decision rests on the words of `basis` and on the turns it is `linked` to.
+
+        The last sources were `looked_up` in turns at these positions: nobody could quote them before.
+        """
         if not self._sources:
             return SourceReport()
-        self._cited |= {text: self._look(text) for text in said.values() if text not in self._cited}
-        found = {turn: self._cited[text] for turn, text in said.items()}
+        found = {turn: self._look(text, sum(at > turn for at in looked_up)) for turn, text in said.items()}
         carried = {each.tag for text in basis for each in self.references(text)}
         carried |= {tag for turn in linked if turn in found for tag in found[turn].rightly}
         uses = (self._use(tag, found, tag in carried) for tag in self._sources)
@@ -225,13 +234,22 @@ class Index:
         use: Use = "carried" if carried else "cited" if turns else "unused"
         return SourceUse(tag, self._sources[tag].name, self._text(tag), use, turns, passages)
 
-    def _look(self, text: str) -> _Cited:
-        """What one text cites; a quote is looked for once, however often its text is shown."""
-        cited = _Cited()
+    def faults(self, text: str) -> list[Unresolved]:
+        """What in a text leads nowhere; of no turn in particular."""
+        return self._look(text, 0).faults
+
+    def _look(self, text: str, unknown: int) -> _Cited:
+        """What a text cites that was said before the last sources were known; looked for once, however often shown."""
+        if known := self._cited.get((text, unknown)):
+            return known
+        cited = self._cited[text, unknown] = _Cited()
         if references := self.references(text):
             checked = {(each.tag, each.quote): each for each in check_all(text, self._all)}
             for each in references:
-                self._add(cited, each, checked.get((each.tag, each.quote)))
+                if each.tag in self._sources and int(each.tag[1:]) > len(self._all) - unknown:
+                    cited.faults.append(Unresolved(0, _written(each), "not_yet", each.quote))
+                else:
+                    self._add(cited, each, checked.get((each.tag, each.quote)))
         return cited
 
     def _add(self, cited: _Cited, found: Reference, quote: Checked | None) -> None:

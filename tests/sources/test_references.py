@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from moot.sources.references import MAX_PART, Index, Reference, SourceText, Unresolved, index
 from moot.sources.source import Source
-from moot.trust.references import MAX_PART, Index, Reference, SourceText, Unresolved, index
 
 REPORT = Source(
     name="report.pdf",
