@@ -114,14 +114,14 @@ async def test_a_critiques_issues_attack_the_proposals_and_what_stayed_open_the_
 <Proposer, proposal of round 2>: Issue 1: q is even because 2q² = p² makes it so. #(Proposer) {turns: [3]}
   +> [Answer]
 
-<Issue 1>: Why is q even? #(Skeptic) #(critical) #(open) {turns: [2]}
+[Issue 1]: Why is q even? #(Skeptic) #(critical) #(standing) {turns: [2]}
   -> <Proposer, proposal of round 1>
   -> [Answer]
 
-<Reply to issue 1>: q is even because 2q² = p² makes it so. #(Proposer) {turns: [3]}
-  -> <Issue 1>
+[Reply to issue 1]: q is even because 2q² = p² makes it so. #(Proposer) #(contested) {turns: [3]}
+  -> [Issue 1]
 
-<Issue 2>: It is long. #(Skeptic) #(minor) #(open) {turns: [2]}
+[Issue 2]: It is long. #(Skeptic) #(minor) #(unanswered) {turns: [2]}
   -> <Proposer, proposal of round 1>
   -> [Answer]
 """
@@ -240,21 +240,21 @@ async def test_an_evaluations_arguments_speak_for_and_against_its_topics() -> No
 <Challenge 2>: It is niche. #(medium)
   -> [Need: real?]
 
-<Advocate on Need: real?, 1>: People wait. They said so. #(Advocate) {turns: [0]}
+[Advocate on Need: real?, 1]: People wait. They said so. #(Advocate) #(contested) {turns: [0]}
   +> [Need: real?]
 
-<Challenger on Need: real?, 1>: Few wait. They said so. #(Challenger) {turns: [1]}
+[Challenger on Need: real?, 1]: Few wait. They said so. #(Challenger) #(contested) {turns: [1]}
   -> [Need: real?]
 
-<Challenger on Need: real?, 2>: It rains. They said so. #(Challenger) #(granted) {turns: [1]}
+[Challenger on Need: real?, 2]: It rains. They said so. #(Challenger) #(conceded) {turns: [1]}
   -> [Need: real?]
 
-<Challenger on Need: real?, 3>: It is late. They said so. #(Challenger) #(given up) {turns: [1]}
+[Challenger on Need: real?, 3]: It is late. They said so. #(Challenger) #(withdrawn) {turns: [1]}
 
 <Advocate, answer of round 1>: The advocate answers. #(Advocate) {turns: [2]}
   +> [Need: real?]
-  -> <Challenger on Need: real?, 1>
-  -> <Challenger on Need: real?, 3>
+  -> [Challenger on Need: real?, 1]
+  -> [Challenger on Need: real?, 3]
 
 <Challenger, answer of round 1>: The challenger answers. #(Challenger) {turns: [3]}
   -> [Need: real?]

@@ -158,6 +158,19 @@ class Made(NamedTuple):
     links: tuple[tuple[How, str], ...] = ()
     quote: str = ""
 
+    def point(self, title: str) -> Point:
+        """It in an argument map; who grants a claim says the same as it."""
+        return Point(
+            self.key,
+            self.text,
+            (self.turn.position,),
+            title=title,
+            supports=tuple(key for how, key in self.links if how in ("supports", "concedes")),
+            attacks=tuple(key for how, key in self.links if how == "attacks"),
+            tags=(self.status,) if self.status else (),
+            claim=True,
+        )
+
 
 def of_forms(made: Iterable[Made]) -> Ledger:
     """The ledger of a format that needs no scribe."""

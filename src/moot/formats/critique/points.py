@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from moot.core.claims import How, Ledger, Status
@@ -17,41 +18,22 @@ from moot.trust.claims import Made, of_forms
 def points(debate: Debate[Any]) -> Iterator[Point]:
     turns = debate.transcript
     proposals = {turn.round or 0: turn for turn in turns if turn.kind == "proposal"}
-    critiques = {turn.round or 0: turn for turn in turns if turn.kind in CRITIQUES}
+    made = {each.key: each for each in _made(turns)}
     for turn in turns:
         if turn.kind == "answer":
             yield Point("answer", turn.content, (turn.position,), title="Answer", claim=True)
     yield from (Point.spoken(turn, supports=["answer"]) for turn in proposals.values())
     for issue in tracked(turns):
-        yield _raised(issue, proposals.get(issue.raised), critiques[issue.raised])
+        yield _raised(issue, proposals.get(issue.raised), made[f"issue-{issue.number}"])
         if issue.reply:
-            yield _reply(issue, proposals[issue.replied])
+            yield made[f"reply-{issue.number}"].point(f"Reply to issue {issue.number}")
 
 
-def _raised(issue: TrackedIssue, proposal: Turn | None, critique: Turn) -> Point:
+def _raised(issue: TrackedIssue, proposal: Turn | None, made: Made) -> Point:
     """An issue, held against a proposal or, from the last review, against the answer alone."""
-    return Point(
-        f"issue-{issue.number}",
-        issue.text,
-        (critique.position,),
-        title=f"Issue {issue.number}",
-        attacks=(*([speech_key(proposal)] if proposal else []), *(["answer"] if issue.status == "open" else [])),
-        tags=(issue.severity, issue.status),
-    )
-
-
-def _reply(issue: TrackedIssue, proposal: Turn) -> Point:
-    """Who grants an issue says the same as it."""
-    key = f"issue-{issue.number}"
-    return Point(
-        f"reply-{issue.number}",
-        issue.reply,
-        (proposal.position,),
-        title=f"Reply to issue {issue.number}",
-        supports=(key,) if issue.conceded else (),
-        attacks=() if issue.conceded else (key,),
-        tags=("concedes",) if issue.conceded else (),
-    )
+    against = (*([speech_key(proposal)] if proposal else []), *(["answer"] if issue.status == "open" else []))
+    point = made.point(f"Issue {issue.number}")
+    return replace(point, attacks=against, tags=(issue.severity, *point.tags))
 
 
 def claims(debate: Debate[Any]) -> Ledger:

@@ -76,16 +76,18 @@ def _said(debate: Debate[Any], turn: Turn, number: int, answered: list[str]) -> 
     if turn.kind == "answer":
         yield Point.spoken(turn, supports, attacks)
     conceded = concessions(debate, debate.in_round(number))
+    heard = _heard(debate, turn)
     for at, argument in enumerate(arguments(turn), 1):
         given_up = at in conceded.given_up[turn.seat]
         yield Point(
             _key(turn, at),
             f"{argument.claim} {argument.reasoning}",
             (turn.position,),
+            claim=True,
             title=f"{TITLES[turn.seat]} on {debate.settings.topics[number - 1].name}, {at}",
             supports=() if given_up else tuple(supports),
             attacks=() if given_up else tuple(attacks),
-            tags=("given up",) if given_up else ("granted",) if at in conceded.granted[turn.seat] else (),
+            tags=(_end(conceded, turn.seat, at, heard),),
         )
 
 
@@ -107,12 +109,17 @@ def _made(debate: Debate[Any], number: int) -> Iterator[Made]:
     conceded, thesis = concessions(debate, turns), f"topic-{number}"
     yield Made(thesis, opening, debate.settings.topics[number - 1].advocate, None)
     for turn in argued:
-        heard = any(each.kind == "answer" and each.seat == other(turn.seat) for each in turns)
+        heard = _heard(debate, turn)
         how: How = "supports" if turn.seat == SIDES[0] else "attacks"
         for at, argument in enumerate(arguments(turn), 1):
             quote = argument.claim if argument.claim in turn.content else ""
             end = _end(conceded, turn.seat, at, heard)
             yield Made(_key(turn, at), turn, argument.claim, end, ((how, thesis),), quote)
+
+
+def _heard(debate: Debate[Any], turn: Turn) -> bool:
+    """Whether the other side answered it."""
+    return any(each.kind == "answer" and each.seat == other(turn.seat) for each in debate.in_round(turn.round))
 
 
 def _end(conceded: Concessions, side: str, number: int, heard: bool) -> Status:

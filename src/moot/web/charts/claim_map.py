@@ -65,20 +65,23 @@ class Look(NamedTuple):
     decisive: frozenset[str] = frozenset()
 
 
-def claim_map(layers: Sequence[Layer], look: Look) -> str:
-    """The whole of it as SVG; every claim is a link to where it was made."""
-    ordered = _ordered([list(layer.claims) for layer in layers])
-    boxes, height = _boxes(ordered)
-    width = LEFT + 16 + (BOX + GAP) * len(layers) - GAP
+def claim_map(layers: Sequence[Layer], look: Look, *, stacked: bool = False) -> str:
+    """The whole of it as SVG; every claim is a link to where it was made. Stacked, its layers are one column."""
+    made = [list(layer.claims) for layer in layers]
+    ordered = made if stacked else _ordered(made)
+    boxes, height = _stacked(ordered) if stacked else _boxes(ordered)
+    columns = 1 if stacked else len(layers)
+    width = LEFT + 16 + (BOX + GAP) * columns - GAP
     number = sum(map(len, ordered))
-    label = f"Argument map: {number} claims in {len(layers)} layers. The same as a list stands below."
+    label = f"Argument map: {number} claims in {len(layers)} layers."
     return "".join(
         (
-            f'<svg class="map{_size(len(layers))}" viewBox="0 0 {width} {height:.0f}" width="{width}"'
+            f'<svg class="map{_size(columns)}" viewBox="0 0 {width} {height:.0f}" width="{width}"'
             f' height="{height:.0f}" role="group" aria-label="{label}"><defs>{MARKERS}</defs>',
             *(
-                f'<text class="layer" x="{LEFT + at * (BOX + GAP)}" y="26">{_clean(layer.title)}</text>'
-                for at, layer in enumerate(layers)
+                f'<text class="layer" x="{boxes[own[0].id].x:g}" y="{boxes[own[0].id].y - 12 if stacked else 26:.0f}">'
+                f"{_clean(layer.title)}</text>"
+                for layer, own in zip(layers, ordered, strict=True)
             ),
             *(_line(claim, boxes, link.how, link.to) for claim in _all(ordered) for link in claim.links),
             *(_node(claim, boxes[claim.id], look) for claim in _all(ordered)),
@@ -143,11 +146,25 @@ def _boxes(layers: Sequence[Sequence[Claim]]) -> tuple[dict[str, Box], float]:
     return boxes, height
 
 
+def _stacked(layers: Sequence[Sequence[Claim]]) -> tuple[dict[str, Box], float]:
+    """One below the other, with room above each layer for its title."""
+    boxes: dict[str, Box] = {}
+    y = 0.0
+    for layer in layers:
+        y += TOP - BETWEEN
+        for claim in layer:
+            lines = _wrapped(claim.text)
+            boxes[claim.id] = Box(LEFT, y, HEAD + LINE * len(lines), lines)
+            y += HEAD + LINE * len(lines) + BETWEEN
+    return boxes, y
+
+
 def _line(claim: Claim, boxes: Mapping[str, Box], how: How, to: str) -> str:
     if to not in boxes:
         return ""
     here, there = boxes[claim.id], boxes[to]
-    bend = 34.0 if here.x == there.x else max(46.0, (here.x - there.x - BOX) / 2)
+    far = min(46.0, 24 + abs(here.middle - there.middle) / 30)
+    bend = far if here.x == there.x else max(46.0, (here.x - there.x - BOX) / 2)
     end = there.x - 4 if here.x == there.x else there.x + BOX + 4
     turn = end - bend if here.x == there.x else end + bend
     curve = f"M{here.x:g} {here.middle:.0f}C{here.x - bend:.0f} {here.middle:.0f} {turn:.0f} {there.middle:.0f}"

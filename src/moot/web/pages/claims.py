@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from moot.core.claims import Claim, Ledger
 from moot.reading.debate import Reading
-from moot.web.charts.claim_map import Look, claim_map, layers_of
+from moot.web.charts.claim_map import Layer, Look, claim_map, layers_of
 from moot.web.charts.drawing import point
 from moot.web.pages.views import colours_of
 
@@ -47,7 +47,40 @@ class Thread(NamedTuple):
 
 
 def claims_page(reading: Reading, ledger: Ledger) -> dict[str, Any]:
+    look, seats = _look(reading, ledger)
+    drawn = claim_map(_layers(reading, ledger), look)
+    trust = reading.outcome.trust if reading.outcome else None
+    threads = [Thread(each, seats[each.seat], look.link(each), each.id in look.decisive) for each in ledger.claims]
+    return {
+        "map": drawn,
+        "version": zlib.crc32(drawn.encode()),
+        "threads": _nested(threads),
+        "seats": tuple(seats.values()),
+        "filters": tuple(_filters(ledger, look.decisive)),
+        "decided": trust.claims.text if trust and trust.claims else "",
+        "answers": sum(len(claim.links) for claim in ledger.claims),
+    }
+
+
+def claims_pane(reading: Reading) -> str:
+    """The map as it stands beside the speeches of a debate that goes on; "" as long as nothing was noted."""
+    ledger = reading.ledger
+    if not ledger or not ledger.claims:
+        return ""
+    return claim_map(_layers(reading, ledger), _look(reading, ledger)[0], stacked=True)
+
+
+def _layers(reading: Reading, ledger: Ledger) -> list[Layer]:
     turns = {turn.position: turn for turn in reading.turns}
+
+    def title(claim: Claim) -> str:
+        turn = turns[claim.turn]
+        return f"Round {turn.round} · {turn.kind}" if turn.round else turn.kind.capitalize()
+
+    return layers_of(ledger, title)
+
+
+def _look(reading: Reading, ledger: Ledger) -> tuple[Look, dict[str, Seated]]:
     colours = colours_of(reading.format)
     seats = {
         seat: Seated(reading.titles.get(seat, seat), colours.get(seat, 0))
@@ -56,29 +89,13 @@ def claims_page(reading: Reading, ledger: Ledger) -> dict[str, Any]:
     trust = reading.outcome.trust if reading.outcome else None
     decisive = frozenset(each.id for each in trust.claims.decided_by) if trust and trust.claims else frozenset[str]()
 
-    def layer(claim: Claim) -> str:
-        turn = turns[claim.turn]
-        return f"Round {turn.round} · {turn.kind}" if turn.round else turn.kind.capitalize()
-
-    def url(claim: Claim) -> str:
-        return f"/debates/{reading.record.id}#{_place(claim)}"
-
     look = Look(
         colour=lambda claim: seats[claim.seat].colour,
         who=lambda claim: seats[claim.seat].name,
-        link=url,
+        link=lambda claim: f"/debates/{reading.record.id}#{_place(claim)}",
         decisive=decisive,
     )
-    drawn = claim_map(layers_of(ledger, layer), look)
-    return {
-        "map": drawn,
-        "version": zlib.crc32(drawn.encode()),
-        "threads": _nested([Thread(each, seats[each.seat], url(each), each.id in decisive) for each in ledger.claims]),
-        "seats": tuple(seats.values()),
-        "filters": tuple(_filters(ledger, decisive)),
-        "decided": trust.claims.text if trust and trust.claims else "",
-        "answers": sum(len(claim.links) for claim in ledger.claims),
-    }
+    return look, seats
 
 
 def _filters(ledger: Ledger, decisive: frozenset[str]) -> Iterator[tuple[str, str]]:

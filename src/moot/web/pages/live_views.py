@@ -15,6 +15,7 @@ from moot.core.duration import span_seconds
 from moot.core.format import Side
 from moot.reading import words
 from moot.reading.debate import Reading
+from moot.web.pages.claims import claims_pane
 from moot.web.pages.views import Cards, TurnCard, cards, chairs_of, colours_of, cost_text, deadline_of
 
 PhaseState: TypeAlias = Literal["done", "now", "next"]
@@ -87,6 +88,7 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
         "deadline": deadline_of(reading),
         "sources": reading.sources.sources,
         "claims": len(reading.ledger.claims) if reading.ledger else 0,
+        "map": claims_pane(reading),
     }
 
 
