@@ -825,6 +825,33 @@ def test_the_map_of_claims_grows_with_the_debate_and_opens_speeches_beside_it(pa
         expect(page.locator(".node.lit")).to_have_count(2)
 
 
+def test_beside_a_debate_that_goes_on_stand_its_claims_where_there_is_room(page: Page, tmp_path: Path) -> None:
+    with playing(tmp_path, with_claims) as theatre:
+        first_round = " ".join([*SPEECHES.values(), json.dumps(NOTES[0])])
+        theatre.baton.let(len(first_round.split()) + 3)
+        settings = {"max_rounds": 2, "ledger": "rounds", "ballots": 0, "judgings": 1}
+        debate_id = theatre.create("duel", "Should it be built?", **settings)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(f"{theatre.url}/debates/{debate_id}")
+        pane = page.locator("#claims-pane")
+        expect(pane.locator(".node")).to_have_count(1)
+        beside, speeches = pane.bounding_box(), page.locator("#transcript").bounding_box()
+        assert beside
+        assert speeches
+        assert beside["x"] >= speeches["x"] + speeches["width"]
+        page.set_viewport_size({"width": 390, "height": 800})
+        expect(pane).to_be_hidden()
+        expect(page.get_by_role("link", name="1 claim so far")).to_be_visible()
+        page.set_viewport_size({"width": 1280, "height": 800})
+        second_round = " ".join([*SPEECHES.values(), json.dumps(NOTES[1])])
+        theatre.baton.let(len(second_round.split()))
+        expect(pane.locator(".node")).to_have_count(3)
+        expect(pane.locator(".link[data-to=C1]")).to_have_count(1)
+        pane.locator(".node[data-id=C1]").click()
+        expect(page).to_have_url(re.compile("#turn-0"))
+        expect(page.locator("#turn-0")).to_be_in_viewport()
+
+
 # A debate that goes on
 
 

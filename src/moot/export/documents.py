@@ -28,7 +28,7 @@ def export(reading: Reading, style: str) -> str:
         case "html":
             from moot.export.html import page
 
-            return page(document(reading), reading.record.title)
+            return page(document(reading), reading.record.title, _map(reading))
     raise InvalidInput(f"cannot export as {style!r}; choose md, json, html, argdown or aif")
 
 
@@ -37,3 +37,18 @@ def document(reading: Reading) -> str:
     text = reading.document
     whole = "\n".join(filter(None, [text or transcript(reading), claims_section(reading)]))
     return with_sources(reading, whole, turns=text is None)
+
+
+def _map(reading: Reading) -> str:
+    """What was claimed as a drawing; its boxes lead to the speeches where these are in the document."""
+    from moot.export.claim_map import drawn
+
+    ledger, has_turns = reading.ledger, reading.document is None
+    if ledger is None or not ledger.claims:
+        return ""
+    key = reading.record.language(
+        "The claims: a line with a bar attacks, with an arrow supports, with a dot concedes or withdraws; "
+        "those in a heavy frame decided."
+    )
+    svg = drawn(reading, ledger, lambda claim: f"#turn-{claim.turn}" if has_turns else "")
+    return f"<figcaption>{key}</figcaption>{svg}"

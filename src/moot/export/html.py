@@ -58,6 +58,33 @@ hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
   pre, blockquote, tr { break-inside: avoid } }
 """
 
+MAP = """\
+:root { --bad: #a32420; --good: #1b6e43; --seat-0: #565c64; --seat-1: #1d62c4; --seat-2: #96340a; --seat-3: #3d1a78;
+  --seat-4: #1b5a3c; --seat-5: #bb3d73; --seat-6: #7a6a0c }
+@media (prefers-color-scheme: dark) { :root { --bad: #ff9a8f; --good: #86d9a5; --seat-0: #a7adb4; --seat-1: #62a9f8;
+  --seat-2: #f8845a; --seat-3: #d2c5ff; --seat-4: #7ff0ab; --seat-5: #d08fb2; --seat-6: #e8bd2c } }
+.seat-0 { --seat: var(--seat-0) } .seat-1 { --seat: var(--seat-1) } .seat-2 { --seat: var(--seat-2) }
+.seat-3 { --seat: var(--seat-3) } .seat-4 { --seat: var(--seat-4) } .seat-5 { --seat: var(--seat-5) }
+.seat-6 { --seat: var(--seat-6) }
+.drawn { width: min(100vw - 2rem, 78rem); margin: 3rem 0 0 calc(50% - min(50vw - 1rem, 39rem)); overflow-x: auto }
+.drawn figcaption { margin: 0 0 1rem; color: var(--soft); font: .875rem/1.5 system-ui, sans-serif }
+.map { display: block; margin: 0 auto; max-width: 100%; height: auto; min-width: 46rem }
+.map text { font: 13px Charter, Georgia, serif; fill: var(--ink) }
+.map .layer, .map .id, .map .end { font: 600 11px system-ui, sans-serif; fill: var(--soft) }
+.map .end { font-weight: 400; text-anchor: end }
+.map .box { fill: var(--paper); stroke: var(--line) }
+.map .edge, .map .point { fill: var(--seat) }
+.map .gone .box { stroke-dasharray: 4 3 } .map .gone text { fill: var(--soft) }
+.map .key .box { stroke: var(--ink); stroke-width: 2 }
+.map .link { fill: none; stroke-width: 1.5; stroke: var(--soft) }
+.map .attacks { stroke: var(--bad) } .map .supports { stroke: var(--good); stroke-dasharray: 6 3 }
+.map .concedes, .map .withdraws { stroke-dasharray: 1.5 3.5; stroke-linecap: round }
+.map .h-attacks { fill: none; stroke: var(--bad); stroke-width: 2 } .map .h-supports { fill: var(--good) }
+.map .h-gives { fill: var(--soft) }
+@media (max-width: 46rem) { .drawn { display: none } }
+@media print { .drawn { display: block; width: auto; margin: 2rem 0 0; overflow: visible } .map { min-width: 0 } }
+"""
+
 PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -78,10 +105,13 @@ PAGE = """\
 """
 
 
-def page(markdown_text: str, title: str) -> str:
-    """The whole file; front matter is for tools and left out, and each turn keeps its anchor."""
-    text = split_front_matter(markdown_text)[1]
-    return PAGE.format(title=escape(one_line(title)), style=STYLE, body=_body(text))
+def page(markdown_text: str, title: str, drawn: str = "") -> str:
+    """The whole file, with a drawing of ours below; front matter is left out, and each turn keeps its anchor."""
+    body = _body(split_front_matter(markdown_text)[1])
+    if drawn:
+        body += f'<figure class="drawn">{drawn}</figure>\n'
+    style = f"{STYLE}{MAP}" if drawn else STYLE
+    return PAGE.format(title=escape(one_line(title)), style=style, body=body)
 
 
 def _body(text: str) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from moot.core.claims import Claim, Ledger
+from moot.export.charts.drawing import point
+from moot.export.claim_map import decisive, drawn
+from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
-from moot.web.charts.claim_map import Layer, Look, claim_map, layers_of
-from moot.web.charts.drawing import point
-from moot.web.pages.views import colours_of
 
 FIRST, LAST = 5, 4
 """Words of a quote that a browser looks for in a speech: where it begins, and where it ends."""
@@ -47,16 +48,20 @@ class Thread(NamedTuple):
 
 
 def claims_page(reading: Reading, ledger: Ledger) -> dict[str, Any]:
-    look, seats = _look(reading, ledger)
-    drawn = claim_map(_layers(reading, ledger), look)
+    colours, key = colours_of(reading.format), decisive(reading)
+    seats = {
+        seat: Seated(reading.titles.get(seat, seat), colours.get(seat, 0))
+        for seat in dict.fromkeys(claim.seat for claim in ledger.claims)
+    }
+    url = partial(_url, reading.record.id)
+    svg = drawn(reading, ledger, url)
     trust = reading.outcome.trust if reading.outcome else None
-    threads = [Thread(each, seats[each.seat], look.link(each), each.id in look.decisive) for each in ledger.claims]
     return {
-        "map": drawn,
-        "version": zlib.crc32(drawn.encode()),
-        "threads": _nested(threads),
+        "map": svg,
+        "version": zlib.crc32(svg.encode()),
+        "threads": _nested([Thread(each, seats[each.seat], url(each), each.id in key) for each in ledger.claims]),
         "seats": tuple(seats.values()),
-        "filters": tuple(_filters(ledger, look.decisive)),
+        "filters": tuple(_filters(ledger, key)),
         "decided": trust.claims.text if trust and trust.claims else "",
         "answers": sum(len(claim.links) for claim in ledger.claims),
     }
@@ -64,38 +69,9 @@ def claims_page(reading: Reading, ledger: Ledger) -> dict[str, Any]:
 
 def claims_pane(reading: Reading) -> str:
     """The map as it stands beside the speeches of a debate that goes on; "" as long as nothing was noted."""
-    ledger = reading.ledger
-    if not ledger or not ledger.claims:
+    if not (ledger := reading.ledger) or not ledger.claims:
         return ""
-    return claim_map(_layers(reading, ledger), _look(reading, ledger)[0], stacked=True)
-
-
-def _layers(reading: Reading, ledger: Ledger) -> list[Layer]:
-    turns = {turn.position: turn for turn in reading.turns}
-
-    def title(claim: Claim) -> str:
-        turn = turns[claim.turn]
-        return f"Round {turn.round} · {turn.kind}" if turn.round else turn.kind.capitalize()
-
-    return layers_of(ledger, title)
-
-
-def _look(reading: Reading, ledger: Ledger) -> tuple[Look, dict[str, Seated]]:
-    colours = colours_of(reading.format)
-    seats = {
-        seat: Seated(reading.titles.get(seat, seat), colours.get(seat, 0))
-        for seat in dict.fromkeys(claim.seat for claim in ledger.claims)
-    }
-    trust = reading.outcome.trust if reading.outcome else None
-    decisive = frozenset(each.id for each in trust.claims.decided_by) if trust and trust.claims else frozenset[str]()
-
-    look = Look(
-        colour=lambda claim: seats[claim.seat].colour,
-        who=lambda claim: seats[claim.seat].name,
-        link=lambda claim: f"/debates/{reading.record.id}#{_place(claim)}",
-        decisive=decisive,
-    )
-    return look, seats
+    return drawn(reading, ledger, partial(_url, reading.record.id), stacked=True)
 
 
 def _filters(ledger: Ledger, decisive: frozenset[str]) -> Iterator[tuple[str, str]]:
@@ -117,10 +93,10 @@ def _nested(threads: Sequence[Thread]) -> tuple[Thread, ...]:
     return tuple(reversed(roots))
 
 
-def _place(claim: Claim) -> str:
+def _url(debate_id: str, claim: Claim) -> str:
     """The turn, and in browsers that know how, the words themselves, which they mark and scroll to."""
-    words = claim.quote.split()
+    words, turn = claim.quote.split(), f"/debates/{debate_id}#turn-{claim.turn}"
     if not words:
-        return f"turn-{claim.turn}"
+        return turn
     ends = [" ".join(words)] if len(words) <= FIRST + LAST else [" ".join(words[:FIRST]), " ".join(words[-LAST:])]
-    return f"turn-{claim.turn}:~:text={','.join(quote(end, safe='').replace('-', '%2D') for end in ends)}"
+    return f"{turn}:~:text={','.join(quote(end, safe='').replace('-', '%2D') for end in ends)}"

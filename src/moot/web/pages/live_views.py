@@ -14,9 +14,11 @@ from moot.core.debate import Status, Step, Turn, Usage
 from moot.core.duration import span_seconds
 from moot.core.format import Side
 from moot.reading import words
+from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
 from moot.web.pages.claims import claims_pane
-from moot.web.pages.views import Cards, TurnCard, cards, chairs_of, colours_of, cost_text, deadline_of
+from moot.reading.colours import chairs_of, colours_of
+from moot.web.pages.views import Cards, TurnCard, cards, cost_text, deadline_of
 
 PhaseState: TypeAlias = Literal["done", "now", "next"]
 FEW_ROUNDS = 3

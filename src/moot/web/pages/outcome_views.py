@@ -18,13 +18,14 @@ from moot.core.page import Beside, Decisive, Figure, OutcomePage, Part, Prose, S
 from moot.core.trace import iso
 from moot.core.trust import CHECKS
 from moot.errors import InvalidInput
+from moot.export.charts import Chart, Drawn, drawn, taken
 from moot.reading import words
+from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
 from moot.reading.sources import fault_text, use_text
 from moot.sources.references import Use
-from moot.web.charts import Chart, Drawn, drawn, taken
 from moot.web.pages.markdown import Citing, cited_speech, document
-from moot.web.pages.views import Cards, cards, colours_of, cost_text, duration_text, seat_rows
+from moot.web.pages.views import Cards, cards, cost_text, duration_text, seat_rows
 
 FIRST_PAGE = ("change", "steps", "options", "scores", "tests", "stable", "open", "answer", "ballots")
 """Sections that stand on the first page when it is printed."""

@@ -5,7 +5,6 @@ Knows no HTTP and no templates. Every text of a model or a person is still raw h
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,11 +18,11 @@ from moot.core.format import AnyFormat
 from moot.core.table import Bar, Cell
 from moot.examples.catalog import MODEL as EXAMPLE
 from moot.reading import words
+from moot.reading.colours import chairs_of, colours_of
 from moot.reading.debate import Reading, usage_of
 from moot.text.plain import shortened
 from moot.web.pages.markdown import Citing, cited_speech
 
-COLOURS = 6
 MAX_LINE = 160
 ACTIONS: Mapping[Action, str] = {
     "continue": "Continue",
@@ -151,23 +150,6 @@ def _overlap(one: Turn, other: Turn) -> bool:
         and one.started_at < other.finished_at
         and other.started_at < one.finished_at
     )
-
-
-def colours_of(format: AnyFormat) -> dict[str, int]:
-    """Seat → a number from 1 for those who argue; whoever leads, judges or notes takes no side and has 0."""
-    chairs = chairs_of(format)
-    names = [seat.name for seat in format.seats if seat.player == "model"]
-    arguing = [name for name in names if name not in chairs]
-    return {name: arguing.index(name) % COLOURS + 1 if name in arguing else 0 for name in names}
-
-
-def chairs_of(format: AnyFormat) -> set[str]:
-    """The seats outside the largest group; where every seat is a group of its own all argue, but for who judges."""
-    seats = [seat for seat in format.seats if seat.player == "model"]
-    sizes = Counter(seat.group for seat in seats if not seat.optional)
-    largest, size = max(sizes.items(), key=lambda each: each[1], default=("", 0))
-    aside = {seat.name for seat in seats if seat.optional or (size > 1 and seat.group != largest)}
-    return aside | ({format.judge} if format.judge else set())
 
 
 def in_a_line(text: str) -> str:

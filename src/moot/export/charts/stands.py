@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from moot.core.charts import Stand, StandChart
-from moot.web.charts.drawing import WIDE, Chart, chart, curve, point, rect, series_class, words
+from moot.export.charts.drawing import WIDE, Chart, chart, curve, point, rect, series_class, words
 
 LEFT, RIGHT, TOP = 140.0, 190.0, 8.0
 STEP, PADDING, GAP = 30.0, 20.0, 12.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from moot.core.charts import HIGHEST, Score, ScoreChart, moved
-from moot.web.charts.drawing import WIDE, Chart, Scale, chart, circle, in_key, line, rect, words
+from moot.export.charts.drawing import WIDE, Chart, Scale, chart, circle, in_key, line, rect, words
 
 ROW, TOP = 48.0, 8.0
 NAMES, VALUES = 168.0, 122.0

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from moot.core.charts import Series, Threshold
-from moot.web.charts import drawing as draw
-from moot.web.charts.drawing import WIDTH, Chart, Scale
+from moot.export.charts import drawing as draw
+from moot.export.charts.drawing import WIDTH, Chart, Scale
 
 LEFT, TOP, KEY = 42.0, 10.0, 20.0
 MIN_HEIGHT = 130.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from moot.web.charts.drawing import LETTER, WIDTH, Chart, Scale, chart, line, rect, series_class, words
+from moot.export.charts.drawing import LETTER, WIDTH, Chart, Scale, chart, line, rect, series_class, words
 
 ROW, THICK = 34.0, 8.0
 FARTHEST = 4.0

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from moot.core.charts import HIGHEST, ChartData, CountChart, LineChart, MarginChart, StandChart
 from moot.core.debate import NO_USAGE, Record, Turn, Usage
-from moot.web.charts.bars import Amount, Measure, bars
-from moot.web.charts.drawing import Chart
-from moot.web.charts.lines import Axis, lines
-from moot.web.charts.margins import margins
-from moot.web.charts.scores import scores
-from moot.web.charts.stands import stands
-from moot.web.charts.timeline import called, timeline
+from moot.export.charts.bars import Amount, Measure, bars
+from moot.export.charts.drawing import Chart
+from moot.export.charts.lines import Axis, lines
+from moot.export.charts.margins import margins
+from moot.export.charts.scores import scores
+from moot.export.charts.stands import stands
+from moot.export.charts.timeline import called, timeline
 
 __all__ = ["Chart", "Drawn", "drawn", "taken"]
 

@@ -23,7 +23,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import moot.web.charts
+import moot.web.pages
 from moot.core.charts import (
     ChartData,
     LineChart,
@@ -43,6 +43,15 @@ from moot.core.format import AnyFormat
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trust import Judging, Trust
+from moot.export.charts import COST, TOKENS, Chart, Drawn, taken
+from moot.export.charts import drawn as chart_of
+from moot.export.charts.bars import Amount, bars
+from moot.export.charts.drawing import SHAPES, WIDE, WIDTH, fitting, ticks, width_of
+from moot.export.charts.lines import LABEL, Axis, lines
+from moot.export.charts.margins import margins
+from moot.export.charts.scores import SCALE, scores
+from moot.export.charts.stands import stands
+from moot.export.charts.timeline import timeline
 from moot.formats.critique.final_answer import FinalAnswer
 from moot.formats.critique.format import CRITIQUE
 from moot.formats.duel.format import DUEL, Verdict
@@ -53,19 +62,10 @@ from moot.formats.panel.format import PANEL
 from moot.reading.debate import Reading
 from moot.text.plain import JOINERS
 from moot.trust.judging import weigh
-from moot.web.charts import COST, TOKENS, Chart, Drawn, taken
-from moot.web.charts import drawn as chart_of
-from moot.web.charts.bars import Amount, bars
-from moot.web.charts.drawing import SHAPES, WIDE, WIDTH, fitting, ticks, width_of
-from moot.web.charts.lines import LABEL, Axis, lines
-from moot.web.charts.margins import margins
-from moot.web.charts.scores import SCALE, scores
-from moot.web.charts.stands import stands
-from moot.web.charts.timeline import timeline
 from stage import Panelists, Stage, ballot, judged
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
-STATIC = Path(moot.web.charts.__file__).parent.parent / "pages" / "static"
+STATIC = Path(moot.web.pages.__file__).parent / "static"
 STYLE = (STATIC / "charts.css").read_text(encoding="utf-8")
 TOKENS_OF_ALL = (STATIC / "base.css").read_text(encoding="utf-8")
 SCORES, SHARES = Axis(10, plain), Axis(1, percent)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from moot.core.claims import Claim, How, Ledger
+from moot.export.charts.drawing import point
 from moot.text.plain import printable
-from moot.web.charts.drawing import point
 
 BOX, GAP, LEFT, TOP, BETWEEN = 234, 70, 40, 48, 14
 ROOM, LINES = 32, 4
@@ -73,7 +73,7 @@ def claim_map(layers: Sequence[Layer], look: Look, *, stacked: bool = False) -> 
     columns = 1 if stacked else len(layers)
     width = LEFT + 16 + (BOX + GAP) * columns - GAP
     number = sum(map(len, ordered))
-    label = f"Argument map: {number} claims in {len(layers)} layers."
+    label = f"Argument map: {number} claim{'' if number == 1 else 's'}"
     return "".join(
         (
             f'<svg class="map{_size(columns)}" viewBox="0 0 {width} {height:.0f}" width="{width}"'
@@ -180,9 +180,10 @@ def _node(claim: Claim, box: Box, look: Look) -> str:
     label = ", ".join(filter(None, (claim.id, look.who(claim), status)))
     kinds = f"node seat-{look.colour(claim)}{' gone' if claim.status in FALLEN else ''}{' key' if decisive else ''}"
     x, y = box.x, round(box.y)
+    leads = f' href="{escape(url)}"' if (url := look.link(claim)) else ""
     return "".join(
         (
-            f'<a class="{kinds}" href="{escape(look.link(claim))}" data-id="{claim.id}" data-turn="{claim.turn}"'
+            f'<a class="{kinds}"{leads} data-id="{claim.id}" data-turn="{claim.turn}"'
             f' data-status="{claim.status or ""}" aria-label="{_clean(label)}: {_clean(claim.text)}">',
             f'<rect class="box" x="{x:g}" y="{y}" width="{BOX}" height="{box.height:g}" rx="7"/>',
             f'<rect class="edge" x="{x:g}" y="{y + 1}" width="4" height="{box.height - 2:g}" rx="2"/>',

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from moot.core.debate import Turn
 from moot.core.duration import span_seconds
-from moot.web.charts.drawing import LETTER, Anchor, Chart, chart, line, rect, series_class, ticks, words
-from moot.web.charts.drawing import WIDE as WIDTH
+from moot.export.charts.drawing import LETTER, Anchor, Chart, chart, line, rect, series_class, ticks, words
+from moot.export.charts.drawing import WIDE as WIDTH
 
 MAX_SILENCE = 60.0
 NOTES, NAME, BAR, SPACE = 20.0, 18.0, 8.0, 3.0

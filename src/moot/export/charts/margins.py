@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from moot.core.charts import JudgedMargin, MarginChart, MarginRow, plain
-from moot.web.charts.drawing import WIDE, Chart, Scale, chart, circle, in_key, line, path, rect, series_class, words
+from moot.export.charts.drawing import WIDE, Chart, Scale, chart, circle, in_key, line, path, rect, series_class, words
 
 LEFT, RIGHT, TOP = 40.0, 40.0, 30.0
 NAME, STACK, MEAN = 22.0, 18.0, 34.0

@@ -11,9 +11,10 @@ import pytest
 from claimants import company, played
 from moot.core.claims import Claim, ClaimLink, Ledger
 from moot.core.stored import StoredDebate
+from moot.export.charts.claim_map import BOX, LINES, ROOM, Look, _wrapped, claim_map, layers_of
+from moot.export.documents import export
 from moot.reading.debate import Reading
 from moot.trust.claims import MAX_CLAIMS
-from moot.web.charts.claim_map import BOX, LINES, ROOM, Look, _wrapped, claim_map, layers_of
 from moot.web.pages.claims import claims_page
 
 LOOK = Look(lambda claim: 1 if claim.seat == "a" else 2, lambda claim: claim.seat, lambda claim: f"#{claim.id}")
@@ -81,6 +82,17 @@ def test_the_largest_ledger_is_drawn_without_boxes_that_overlap() -> None:
     assert len(places) == MAX_CLAIMS
 
 
+def test_stacked_its_layers_are_one_column_in_the_order_of_the_debate() -> None:
+    claims = [claim(1), claim(2), claim(3, turn=1, seat="b", answers=1)]
+    svg = ElementTree.fromstring(
+        claim_map(layers_of(Ledger(claims=claims), lambda each: f"{each.turn}"), LOOK, stacked=True)
+    )
+    assert float(svg.attrib["width"]) < 300
+    boxes = [(node.attrib["data-id"], float(node[0].attrib["y"])) for node in svg.iter("a")]
+    titles = [(each.text, float(each.attrib["y"])) for each in svg.iter("text") if each.attrib["class"] == "layer"]
+    assert [name for name, _ in sorted([*boxes, *titles], key=lambda each: each[1])] == ["0", "C1", "C2", "1", "C3"]
+
+
 def test_no_id_is_used_twice() -> None:
     ids = re.findall(r' id="([^"]+)"', claim_map(layers_of(Ledger(claims=[claim(1)]), lambda each: ""), LOOK))
     assert len(ids) == len(set(ids))
@@ -106,3 +118,22 @@ async def test_every_claim_leads_to_its_words_and_filters_are_those_that_find_so
     filters = [("All", ""), ("Decisive", "key"), ("Contested", "contested"), ("Unanswered", "unanswered untested")]
     assert list(view["filters"]) == filters
     assert [seat.name for seat in view["seats"]] == ["Debater A", "Debater B"]
+
+
+# The HTML document
+
+
+async def test_the_html_document_has_the_map_whose_boxes_lead_to_the_speeches() -> None:
+    stage, _ = await played(company())
+    reading = Reading(StoredDebate(await stage.record(), tuple(await stage.turns())), stage.format)
+    text = export(reading, "html")
+    assert text.count('class="node') == 3
+    assert 'href="#turn-0" data-id="C1"' in text
+    assert 'id="turn-0"' in text
+    assert "a line with a bar attacks" in text
+
+
+async def test_without_claims_the_html_document_has_no_map() -> None:
+    stage, _ = await played(company(), ledger="off")
+    reading = Reading(StoredDebate(await stage.record(), tuple(await stage.turns())), stage.format)
+    assert "<svg" not in export(reading, "html")
