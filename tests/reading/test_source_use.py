@@ -10,7 +10,7 @@ from moot.core.quoting import false_quotes, quotes_of
 from moot.core.stored import StoredDebate
 from moot.formats.duel.format import DUEL, Verdict
 from moot.reading.debate import Reading
-from moot.reading.sources import fault_text, source_with_text, summary_lines
+from moot.reading.sources import fault_text, read_text, source_with_text, sources_view, summary_lines
 from stage import Stage
 
 GIVEN = {"name": "notes.md", "text": "The winter was long, and nobody came to swim before noon."}
@@ -85,3 +85,19 @@ def test_what_the_winner_of_a_duel_cites_carried_its_verdict() -> None:
     ended = replace(won.record, outcome=verdict.model_dump(mode="json"))
     read = Reading(StoredDebate(ended, won.turns), DUEL)
     assert [each.use for each in read.sources.sources] == ["carried", "cited"]
+
+
+def test_what_was_read_of_long_sources_is_told_while_the_debate_goes_on() -> None:
+    handed = [{"id": "a", "cited": "S1 p. 2", "text": "x"}, {"id": "b", "cited": "S1 p. 3", "text": "y"}]
+    data = {"evidence": {"debater_a": handed}, "total": 9}
+    found = Turn(position=0, seat="library", kind="evidence", round=1, content="", data=data)
+    sources = [{"name": "long.pdf", "text": "word " * 20_000}, GIVEN]
+    read = reading(found, sources=sources, whole_sources=10_000)
+    assert sources_view(read).model_dump()["coverage"] == {"read": 2, "total": 9, "passages": ["S1 p. 2", "S1 p. 3"]}
+    assert [read_text(read), read_text(read, "S1"), read_text(read, "S2")] == [
+        "gelesen wurden 2 von 9 Stellen der Quellen: S1 p. 2–3",
+        "Gelesen: S1 p. 2–3",
+        "Niemand hat etwas davon gelesen.",
+    ]
+    whole = reading(sources=[GIVEN])
+    assert (whole.coverage, read_text(whole), read_text(whole, "S1")) == (None, "", "")

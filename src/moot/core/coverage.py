@@ -11,6 +11,7 @@ from moot.core.quoting import false_quotes, mention
 from moot.core.research import RESEARCHER
 from moot.core.sources import read_whole
 from moot.core.trust import Coverage, Trust
+from moot.text.language import Language
 from moot.text.plain import shortened
 
 if TYPE_CHECKING:
@@ -62,24 +63,25 @@ def _caveats(debate: Debate[Any], found: Coverage | None, title: Callable[[str],
                 round=turn.round or 1,
             )
     if found:
-        which = shortened(_listed(found.passages), MAX_LISTED) or "–"
-        yield say(
-            "{read} of {total} passages of the sources were read: {which}",
-            read=found.read,
-            total=found.total,
-            which=which,
-        )
+        yield coverage_text(say, found)
+
+
+def coverage_text(say: Language, found: Coverage) -> str:
+    which = shortened(listed(found.passages), MAX_LISTED) or "–"
+    return say(
+        "{read} of {total} passages of the sources were read: {which}", read=found.read, total=found.total, which=which
+    )
 
 
 def handed_out(debate: Debate[Any], turn: Turn, title: Callable[[str], str]) -> Iterator[str]:
     """What readers are told below a turn that hands out passages: to whom, and which."""
     given: Any = (turn.data or {}).get(KIND) if (turn.seat, turn.kind) == (LIBRARY, KIND) else None
     for seat in given if isinstance(given, dict) else ():
-        which = _listed([each.cited for each in handed(turn, seat)])
+        which = listed([each.cited for each in handed(turn, seat)])
         yield f"{title(seat)}: {shortened(which, MAX_LISTED) or '–'}"
 
 
-def _listed(cited: Iterable[str]) -> str:
+def listed(cited: Iterable[str]) -> str:
     """Passages as they are cited, each once; the pages of a source in order, together: S1 p. 3–5, 9; S2 § Costs."""
     shown: dict[str, list[int]] = {}
     for each in cited:

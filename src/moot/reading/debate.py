@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from moot.core.changes import current
 from moot.core.charts import ChartData
 from moot.core.claims import Ledger
+from moot.core.coverage import coverage
 from moot.core.debate import NO_USAGE, Outcome, Record, Status, Step, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
 from moot.core.format import AnyFormat, Side
@@ -23,7 +24,7 @@ from moot.core.research import Finding
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
-from moot.core.trust import Basis
+from moot.core.trust import Basis, Coverage
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import page_of
@@ -144,6 +145,16 @@ class Reading:
         basis = self.outcome.rests_on() if self.outcome else Basis(())
         linked = {*basis.turns, *(turn.position for turn in self.turns if turn.seat in basis.seats)}
         return self.source_index.report(said, basis.texts, linked, [each.position for each in self._known[1]])
+
+    @cached_property
+    def coverage(self) -> Coverage | None:
+        """How much of long sources was read so far; None where all were read whole."""
+        if self.outcome:
+            return self.outcome.coverage
+        try:
+            return coverage(self._debate(self.turns)) if self.sources.sources else None
+        except (ScriptChanged, ValidationError):
+            return None
 
     @cached_property
     def points(self) -> Sequence[Point]:

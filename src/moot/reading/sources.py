@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from moot.core.coverage import MAX_LISTED, coverage_text, listed
 from moot.core.quoting import as_cited, why
+from moot.core.trust import Coverage
 from moot.errors import NotFound
 from moot.sources.references import Fault, SourceUse, Unresolved, Use
 from moot.text.language import Language
@@ -60,12 +62,14 @@ class SourcesView(BaseModel):
 
     sources: list[SourceView]
     unresolved: list[UnresolvedView]
+    coverage: Coverage | None = Field(description="what was read of long sources; null where all were read whole")
 
 
 def sources_view(reading: Reading) -> SourcesView:
     return SourcesView(
         sources=[SourceView(**_fields(each)) for each in reading.sources.sources],
         unresolved=[UnresolvedView(**each._asdict()) for each in reading.sources.unresolved],
+        coverage=reading.coverage,
     )
 
 
@@ -111,6 +115,15 @@ def summary_lines(reading: Reading) -> Iterator[str]:
             yield f"{_sentence(use_text(say, use))}: {named}{more}"
     if report.unresolved:
         yield say("Citations that lead nowhere: {number}", number=len(report.unresolved))
+
+
+def read_text(reading: Reading, tag: str = "") -> str:
+    """How much of all long sources was read, or what of one; "" where all were read whole."""
+    found, say = reading.coverage, reading.record.language
+    if found is None or not tag:
+        return coverage_text(say, found) if found else ""
+    own = [each for each in found.passages if each.split()[0] == tag]
+    return say("Read: {which}", which=shortened(listed(own), MAX_LISTED)) if own else say("Nobody read any of it.")
 
 
 def fault_text(reading: Reading, found: Unresolved) -> str:

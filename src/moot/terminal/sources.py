@@ -6,7 +6,15 @@ from rich.console import Console
 from rich.text import Text
 
 from moot.reading.debate import Reading
-from moot.reading.sources import fault_text, find_source, source_with_text, sources_view, summary_lines, use_text
+from moot.reading.sources import (
+    fault_text,
+    find_source,
+    read_text,
+    source_with_text,
+    sources_view,
+    summary_lines,
+    use_text,
+)
 from moot.sources.references import SourceUse
 from moot.terminal.tables import INDENT, print_json, say
 from moot.text.plain import printable, shortened
@@ -24,6 +32,8 @@ def show_sources(reading: Reading, as_json: bool) -> None:
         say(console, f"{reading.record.id} was given no sources.")
     for each in reading.sources.sources:
         _print_use(console, reading, each)
+    if read := read_text(reading):
+        say(console, read)
     for found in reading.sources.unresolved:
         say(console, f"! {fault_text(reading, found)}", "yellow")
     for line in summary_lines(reading):

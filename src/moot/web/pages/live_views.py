@@ -16,6 +16,7 @@ from moot.core.format import Side
 from moot.reading import words
 from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
+from moot.reading.sources import read_text
 from moot.web.pages.claims import claims_pane
 from moot.reading.colours import chairs_of, colours_of
 from moot.web.pages.views import Cards, TurnCard, cards, cost_text, deadline_of
@@ -89,6 +90,7 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
         "models": tuple(dict.fromkeys(seat.model for seat in seats if seat.model)),
         "deadline": deadline_of(reading),
         "sources": reading.sources.sources,
+        "read": read_text(reading),
         "claims": len(reading.ledger.claims) if reading.ledger else 0,
         "map": claims_pane(reading),
     }

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from moot.reading.debate import Reading
-from moot.reading.sources import find_source, use_text
+from moot.reading.sources import find_source, read_text, use_text
 from moot.sources.references import Index, Passage, Reference, SourceUse
 
 MAX_LISTED = 200
@@ -39,6 +39,8 @@ class Quoted(NamedTuple):
 class SourcePage:
     use: SourceUse
     use_text: str
+    read: str
+    """What was read of it, where it is too long to be read whole."""
     part: int
     pieces: tuple[Piece, ...]
     quoted: tuple[Quoted, ...]
@@ -62,7 +64,7 @@ def source_page(reading: Reading, tag: str, part: int) -> SourcePage:
     )
     more = max(0, len(use.passages) - MAX_LISTED)
     words = use_text(reading.record.language, use.use)
-    return SourcePage(use, words, part, tuple(_pieces(use, part)), tuple(quoted), more)
+    return SourcePage(use, words, read_text(reading, use.tag), part, tuple(_pieces(use, part)), tuple(quoted), more)
 
 
 def source_url(use: SourceUse, at: int, anchor: str) -> str:
