@@ -22,6 +22,7 @@ from model_server import ModelServer
 from moot.formats import load
 from moot.llm.client import Request
 from moot.testing import ScriptedModel, scripted_app
+from pdf_file import pdf
 from program import run
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "third-party-format" / "src"
@@ -139,6 +140,21 @@ moot show DEB-ID shows it again.
         {"role": "system", "content": "You love poems about frogs."},
         {"role": "user", "content": "Verse 1, for autumn."},
     ]
+
+
+def test_an_installed_format_takes_sources_whose_quotes_and_pages_are_checked(tmp_path: Path) -> None:
+    env = install(tmp_path / "site", "haiku = haiku_format:FORMAT")
+    report = tmp_path / "report.pdf"
+    report.write_bytes(pdf("Frogs sing at night.", "The pond is deep and cold."))
+    verse = 'It is "deep and cold" [S1 p. 1], and "the pond is shallow" [S1].'
+    with ModelServer(lambda request: verse).running() as server:
+        options = ["--format", "haiku", "--max-rounds", "1", "--source", str(report), "--model", server.model]
+        ran = run("debate", "frogs", *options, env=env)
+        asked = server.requests[0]["messages"]
+    assert (ran.code, ran.err) == (0, "")
+    assert "The pond is deep and cold." in asked[0]["content"]
+    assert "\n(not found: “the pond is shallow” [S1])\n(“deep and cold” [S1 p. 1]: that stands on p. 2)\n" in ran.out
+    assert "\nCarried the decision: S1 report.pdf\n" in ran.out
 
 
 def test_a_debate_of_a_format_that_is_gone_is_shown_as_far_as_can_be(server: ModelServer, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import subprocess
@@ -47,6 +48,7 @@ from moot.errors import InvalidInput, NotFound
 from moot.formats import by_name
 from moot.integrations.langgraph import debate_graph
 from moot.testing import ScriptedModel, scripted_app
+from pdf_file import pdf
 from stage import Panelists, decisions, sensible
 
 ROUND = ["run_round", "evaluate"]
@@ -437,3 +439,29 @@ def test_the_example_in_the_docs_is_the_file_that_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", (root / "docs/langgraph.md").read_text(), re.DOTALL)
     example = (root / "examples/langgraph/careful.py").read_text()
     assert [block in example for block in blocks] == [True, True]
+
+
+# Sources
+
+
+@both
+async def test_a_graph_argues_from_documents_also_from_a_pdf(make: Make) -> None:
+    report = {"name": "report.pdf", "base64": base64.b64encode(pdf("Cover.", "Reads take 40 ms.")).decode()}
+    model = ScriptedModel(sensible)
+    app = scripted_app(model)
+    async with checkpointer("memory") as saver:
+        graph = make(app, saver, "duel", max_rounds=1, sources=[report, {"name": "notes.md", "text": "It rains."}])
+        await graph.ainvoke(GIVEN, CONFIG)
+    stored = (await app.load(await only_debate(app))).record.settings["sources"]
+    assert stored == [
+        {"name": "report.pdf", "text": "Cover.\n\f\nReads take 40 ms."},
+        {"name": "notes.md", "text": "It rains."},
+    ]
+    assert "[S1 p. 2]\nReads take 40 ms." in model.requests[0].messages[0].content
+
+
+async def test_a_graph_with_a_document_that_cannot_be_read_says_so() -> None:
+    async with checkpointer("memory") as saver:
+        graph = alone(panel()[0], saver, "duel", sources=[{"name": "a.pdf", "base64": "AAAA"}])
+        with pytest.raises(InvalidInput, match=r"a\.pdf"):
+            await graph.ainvoke(GIVEN, CONFIG)
