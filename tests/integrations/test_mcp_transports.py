@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mcp_stage import (
     Raw,
     cast,
     panel_app,
+    refusal,
     serving,
     started,
     use,
@@ -28,6 +30,7 @@ from moot.settings import AppSettings
 from moot.store.sqlite import Memory, open_sqlite
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.guard import Access
+from pdf_file import pdf
 
 # Over HTTP
 
@@ -64,6 +67,13 @@ async def test_a_debate_over_http_may_bring_its_sources_along() -> None:
     async with serving(panel_app()) as live, Client(live.url) as client:
         started = await use(client, "start_debate", format="panel", topic="Redis?", settings={"sources": [source]})
         assert (await live.app.load(started["debate"]["id"])).record.settings["sources"] == [source]
+
+
+async def test_a_document_that_is_made_to_harm_is_refused_in_words() -> None:
+    long = {"name": "long.pdf", "base64": b64encode(pdf(*[""] * 10_000)).decode()}
+    async with serving(panel_app()) as live, Client(live.url) as client:
+        told = await refusal(client, "start_debate", format="duel", topic="Redis?", settings={"sources": [long]})
+    assert "long.pdf has over 2,000 pages" in told
 
 
 async def test_beyond_this_machine_it_wants_a_token() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -104,6 +105,24 @@ async def test_files_that_are_made_to_harm_are_refused_in_words(live: Live, name
     answer = await live.ask("POST", f"/api/sources?name={name}", data=BytesIO(data()), headers=headers)
     assert answer.problem == (400, "invalid_input", fault)
     assert (await live.get("/api/health")).status == 200
+
+
+async def test_a_bomb_is_refused_by_every_address_that_takes_sources(live: Live) -> None:
+    bomb = docx(document=b"<w:document/>", bomb=b"0" * (MAX_UNPACKED + 1))
+    sources = [{"name": "bomb.docx", "base64": b64encode(bomb).decode()}]
+    asked: dict[str, Any] = {
+        "/api/debates": {"format": "duel", "topic": "Cats?", "settings": {"sources": sources}},
+        "/v1/chat/completions": {
+            "model": "moot/duel",
+            "messages": [{"role": "user", "content": "Cats?"}],
+            "moot": {"sources": sources},
+        },
+        "/v1/responses": {"model": "moot/duel", "input": "Cats?", "moot": {"sources": sources}},
+    }
+    for path, body in asked.items():
+        answer = await live.ask("POST", path, json=body)
+        status, _, told = answer.problem
+        assert (path, status, told) == (path, 400, "bomb.docx unpacks to over 200 MB; give the part that matters")
 
 
 async def test_a_form_with_a_file_that_is_made_to_harm_says_so_beside_its_field(live: Live) -> None:
