@@ -63,6 +63,8 @@ async def test_every_tag_of_a_speech_leads_to_its_passage_page_or_source(house: 
         ("S1", f"{url}/S1"),
         ("S1 p. 9", f"{url}/S1"),
     ]
+    assert texts(speech.all("a", class_="doubtful")) == []
+    assert texts(other.all("a", class_="doubtful")) == ["S2", "S1", "S1 p. 9"]
     assert texts(other.all("em", class_="nowhere")) == ["S9"]
     assert texts(other.all("code")) == ["[S1]"]
 

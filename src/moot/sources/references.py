@@ -234,6 +234,11 @@ class Index:
         use: Use = "carried" if carried else "cited" if turns else "unused"
         return SourceUse(tag, self._sources[tag].name, self._text(tag), use, turns, passages)
 
+    def doubtful(self, text: str) -> set[Reference]:
+        """The tags of a text that lead nowhere, or to something else than is said of them."""
+        faults = {(each.cited, each.quote) for each in self.faults(text)}
+        return {each for each in self.references(text) if (_written(each), each.quote) in faults}
+
     def faults(self, text: str) -> list[Unresolved]:
         """What in a text leads nowhere; of no turn in particular."""
         return self._look(text, 0).faults

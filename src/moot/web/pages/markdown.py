@@ -21,7 +21,7 @@ from moot.web.pages.source_views import href
 MAX_ENTRY = 3
 LEFT_OUT = {"transcript"}
 """Sections of a document that a page shows in its own way."""
-_CLASSES = {"p": {"heading"}, "a": {"turn-link", "cite"}, "em": {"nowhere"}}
+_CLASSES = {"p": {"heading"}, "a": {"turn-link", "cite", "doubtful"}, "em": {"nowhere"}}
 _TURN = re.compile(r"turn-([0-9]+)")
 _SOURCE = re.compile(
     r"/debates/[A-Za-z0-9-]{1,40}/sources/S[0-9]{1,3}(?:\?part=[0-9]{1,4})?(?:#(?:at|page)-[0-9]{1,8})?"
@@ -48,8 +48,18 @@ class Citing:
     debate: str
     index: Index
 
-    def cited(self, text: str) -> Iterator[tuple[Reference, str | None]]:
-        return ((found, href(self.index, self.debate, found)) for found in self.index.references(text))
+    def cited(self, text: str) -> Iterator[Cited]:
+        doubtful = self.index.doubtful(text)
+        for found in self.index.references(text):
+            yield Cited(found, href(self.index, self.debate, found), found in doubtful)
+
+
+class Cited(NamedTuple):
+    """A tag of a text, where it leads, and whether that is not what is said of it."""
+
+    reference: Reference
+    href: str | None
+    doubtful: bool
 
 
 _SPEECHES: WeakKeyDictionary[Index, dict[tuple[str, str], Markup]] = WeakKeyDictionary()
@@ -171,7 +181,7 @@ def _cite(tokens: Sequence[Token], citing: Citing | None) -> None:
             token.children = [*_cited(token.children, list(citing.cited("".join(map(_words, token.children)))))]
 
 
-def _cited(parts: Sequence[Token], found: Sequence[tuple[Reference, str | None]]) -> Iterator[Token]:
+def _cited(parts: Sequence[Token], found: Sequence[Cited]) -> Iterator[Token]:
     at = linked = 0
     left = list(reversed(found))
     for part in parts:
@@ -186,12 +196,13 @@ def _cited(parts: Sequence[Token], found: Sequence[tuple[Reference, str | None]]
             yield part
 
 
-def _split(text: str, found: Sequence[tuple[Reference, str | None]], start: int) -> Iterator[Token]:
+def _split(text: str, found: Sequence[Cited], start: int) -> Iterator[Token]:
     done = 0
-    for reference, link in found:
+    for reference, link, doubtful in found:
         begin, end = reference.start - start, reference.end - start
         yield _text(text[done:begin])
-        tag, attributes = ("a", {"href": link, "class": "cite"}) if link else ("em", {"class": "nowhere"})
+        kind = "cite doubtful" if doubtful else "cite"
+        tag, attributes = ("a", {"href": link, "class": kind}) if link else ("em", {"class": "nowhere"})
         yield Token("cite_open", tag, 1, attrs=dict(attributes))
         yield _text(text[begin:end])
         yield Token("cite_close", tag, -1)
