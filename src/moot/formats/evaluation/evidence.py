@@ -91,7 +91,7 @@ def _handed_in(turn: Turn) -> Iterator[tuple[int, str]]:
 
 def _all_quoted(debate: Debate[Any], turn: Turn) -> Iterator[Quote]:
     idea = debate.settings.quotable(debate.topic)
-    sources = [source.text for source in debate.sources]
+    sources = [source.text for source in debate.sources_before(turn.position)]
     handed_in = [each for each in quoted(turn, idea) if not (each.false and _stands_in(each.text, sources))]
     yield from handed_in
     if not (in_prose := tuple(_in_prose(turn.content, bool(sources)))):

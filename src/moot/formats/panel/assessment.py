@@ -65,8 +65,9 @@ def _facts(debate: Debate[Any], round: int) -> Facts:
     said = debate.once("said", lambda: SpokenBefore(debate.topic))
     for number in range(said.rounds + 1, round):
         said.add_round(speeches(debate, number).values())
-    sources = debate.sources
-    late = [turn.seat for turn in debate.in_round(round) if "late" in turn.marks]
+    turns = debate.in_round(round)
+    sources = debate.sources_before(turns[-1].position) if turns else ()
+    late = [turn.seat for turn in turns if "late" in turn.marks]
     return Facts(
         {seat: _repetition(text, before[seat]) for seat, text in now.items() if seat in before},
         {seat: said.novelty(text, round) for seat, text in now.items()} if round > 1 else {},
