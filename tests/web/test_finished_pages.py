@@ -8,6 +8,7 @@ import pytest
 from markup import fields_of
 from test_pages import House, texts
 
+import claimants
 from moot.core.debate import Origin, Status
 from moot.core.page import bold_to_colon, told
 from stage import SYNTHESIS, Panelists
@@ -114,6 +115,21 @@ async def test_what_a_debate_can_be_compared_with_is_offered(house: House) -> No
     ]
     await house.reader.open("/compare")
     assert house.reader.response.status_code == 422
+
+
+async def test_paper_has_the_claims_and_how_they_ended() -> None:
+    noted = [claimants.CLAIMS[0], {**claimants.CLAIMS[1], "text": "It saves time."}, claimants.CLAIMS[2]]
+    house = House(claimants.company(noted))
+    debate_id = await house.played("duel", "Should it be built?", **claimants.NOTED)
+    paper = (await house.reader.open(f"/debates/{debate_id}/print")).one("article", class_="paper")
+    (table,) = (each for each in paper.all("table") if "C1" in each.text)
+    assert [texts(row.all("td")) for row in table.all("tr")[1:]] == [
+        ["Debater A", "contested", "–", "The tunnel pays."],
+        ["Debater A", "unanswered", "–", "It saves time."],
+        ["Debater B", "untested", "attacks C1", "It does not pay."],
+    ]
+    await house.queue.drain(0)
+    await house.reader.client.aclose()
 
 
 async def test_on_paper_the_decision_comes_first_with_places_to_sign(house: House) -> None:
