@@ -11,7 +11,20 @@ import pytest
 
 from moot.core.claims import Claim, ClaimLink, How, Ledger, Status
 from moot.core.debate import Turn
-from moot.trust.claims import Notes, by_code, carries, cited, ledger, open_claims, points, settle, stands
+from moot.trust.claims import (
+    MAX_CLAIMS,
+    Made,
+    Notes,
+    by_code,
+    carries,
+    cited,
+    ledger,
+    of_forms,
+    open_claims,
+    points,
+    settle,
+    stands,
+)
 
 STRONG = Path(__file__).parent.parent / "strong"
 
@@ -259,3 +272,13 @@ def test_a_scribe_that_errs_spoils_as_many_statuses_as_expected(
         differ += sum(one.status != other.status for one, other in zip(made, seen, strict=True))
         number += len(made)
     assert differ / number == pytest.approx(wrong, abs=0.015)
+
+
+def test_claims_beyond_the_most_that_a_ledger_holds_are_counted() -> None:
+    speech = said(0, "a", " ".join(f"Point number {number} is this." for number in range(MAX_CLAIMS + 5)))
+    everything = [{"quote": f"Point number {number} is this", "text": "x"} for number in range(MAX_CLAIMS + 5)]
+    notes = [Notes.model_validate({"note": "So.", "claims": part}) for part in (everything[:40], everything[40:])]
+    found = ledger(notes, [speech])
+    assert (len(found.claims), found.claims_left_out) == (MAX_CLAIMS, 5)
+    made = (Made(f"{number}", speech, "x", None) for number in range(MAX_CLAIMS + 2))
+    assert of_forms(made).claims_left_out == 2

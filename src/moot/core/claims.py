@@ -45,6 +45,7 @@ class Ledger(BaseModel):
     claims: list[Claim] = Field(default_factory=list)
     quotes_left_out: int = Field(0, description="noted claims whose words stand in no speech")
     links_left_out: int = Field(0, description="noted answers to a claim that there is not, or that cannot be so")
+    claims_left_out: int = Field(0, description="claims beyond the most that a ledger holds")
     by_code: bool = Field(False, description="the first sentence of each speech: nobody could follow the claims")
 
     def __getitem__(self, id: str) -> Claim | None:

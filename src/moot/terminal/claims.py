@@ -69,6 +69,8 @@ def _about(reading: Reading, ledger: Ledger) -> Iterator[str]:
         yield trust.claims.text
     if ledger.by_code:
         yield "Nobody could follow the claims: these are the sentences with which the speeches begin."
+    if ledger.claims_left_out:
+        yield f"These are the first {len(ledger.claims)} claims; {ledger.claims_left_out} more were made."
     if ledger.quotes_left_out or ledger.links_left_out:
         yield (
             f"Left out of what the scribe noted: {ledger.quotes_left_out} whose words nobody said, "

@@ -91,7 +91,8 @@ def ledger(notes: Iterable[Notes], speeches: Sequence[Turn]) -> Ledger:
 
     The scribe numbers its claims through, over all its notes.
     """
-    noted = [claim for each in notes for claim in each.claims][:MAX_CLAIMS]
+    everything = [claim for each in notes for claim in each.claims]
+    noted = everything[:MAX_CLAIMS]
     places = _places(noted, speeches)
     ids = {place: f"C{number}" for number, place in enumerate(sorted(set(places.values())), 1)}
     seats = {turn.position: turn.seat for turn in speeches}
@@ -109,7 +110,12 @@ def ledger(notes: Iterable[Notes], speeches: Sequence[Turn]) -> Ledger:
             elif (link := ClaimLink(how=answer.how, to=target.id)) not in claim.links:
                 claim.links.append(link)
     settle(kept := list(claims.values()), speeches)
-    return Ledger(claims=kept, quotes_left_out=len(noted) - len(places), links_left_out=lost)
+    return Ledger(
+        claims=kept,
+        quotes_left_out=len(noted) - len(places),
+        links_left_out=lost,
+        claims_left_out=len(everything) - len(noted),
+    )
 
 
 class _Place(NamedTuple):
@@ -174,7 +180,8 @@ class Made(NamedTuple):
 
 def of_forms(made: Iterable[Made]) -> Ledger:
     """The ledger of a format that needs no scribe."""
-    ordered = sorted(made, key=lambda each: each.turn.position)[:MAX_CLAIMS]
+    everything = sorted(made, key=lambda each: each.turn.position)
+    ordered = everything[:MAX_CLAIMS]
     ids = {each.key: f"C{number}" for number, each in enumerate(ordered, 1)}
     claims = [
         Claim(
@@ -188,7 +195,7 @@ def of_forms(made: Iterable[Made]) -> Ledger:
         )
         for each in ordered
     ]
-    return Ledger(claims=claims)
+    return Ledger(claims=claims, claims_left_out=len(everything) - len(ordered))
 
 
 def by_code(speeches: Sequence[Turn]) -> Ledger:
