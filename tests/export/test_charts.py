@@ -2,7 +2,7 @@
 
 The files tests/snapshots/chart-*.svg hold one small chart of each kind. To change one, change the code, run
 
-    REWRITE_SNAPSHOTS=1 uv run pytest tests/web/test_charts.py
+    REWRITE_SNAPSHOTS=1 uv run pytest tests/export/test_charts.py
 
 look at it in a browser, and read the difference that git shows.
 """

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from moot.core.claims import Claim, Ledger
 from moot.export.charts.claim_map import Layer, Look, claim_map, layers_of
-from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
+from moot.reading.seats import colours_of
 
 
 def drawn(reading: Reading, ledger: Ledger, link: Callable[[Claim], str], *, stacked: bool = False) -> str:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 from moot.core.claims import Claim, Ledger
 from moot.export.charts.drawing import point
 from moot.export.claim_map import decisive, drawn
-from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
+from moot.reading.seats import colours_of
 
 FIRST, LAST = 5, 4
 """Words of a quote that a browser looks for in a speech: where it begins, and where it ends."""

@@ -14,7 +14,7 @@ from pydantic import JsonValue, ValidationError
 from moot.core.debate import JsonObject, Limits, Seat, Settings
 from moot.core.format import AnyFormat, Choice
 from moot.errors import InvalidInput
-from moot.reading.colours import colours_of
+from moot.reading.seats import colours_of
 from moot.web.pages import form_values
 from moot.web.pages.faults import fault_text
 from moot.web.pages.form_values import PER_SEAT, Posted, Schema, Widget

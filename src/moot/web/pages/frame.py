@@ -17,9 +17,9 @@ from moot.app import App
 from moot.core.debate import Status
 from moot.core.trace import iso
 from moot.errors import Busy, MootError, NotFound, StoreError, WrongStatus
-from moot.export.charts.pictures import picture
 from moot.reading.words import notice_text, short_model, title_of
 from moot.text.plain import printable
+from moot.web.charts.pictures import picture
 from moot.web.pages.assets import Assets
 from moot.web.pages.faults import own_words
 from moot.web.pages.markdown import speech

@@ -14,8 +14,8 @@ from moot.core.debate import Status, Step, Turn, Usage
 from moot.core.duration import span_seconds
 from moot.core.format import Side
 from moot.reading import words
-from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
+from moot.reading.seats import colours_of
 from moot.reading.sources import read_text
 from moot.web.pages.claims import claims_pane
 from moot.reading.colours import chairs_of, colours_of

@@ -20,8 +20,8 @@ from moot.core.trust import CHECKS
 from moot.errors import InvalidInput
 from moot.export.charts import Chart, Drawn, drawn, taken
 from moot.reading import words
-from moot.reading.colours import colours_of
 from moot.reading.debate import Reading
+from moot.reading.seats import colours_of
 from moot.reading.sources import fault_text, use_text
 from moot.sources.references import Use
 from moot.web.pages.markdown import Citing, cited_speech, document

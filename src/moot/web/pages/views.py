@@ -18,8 +18,8 @@ from moot.core.format import AnyFormat
 from moot.core.table import Bar, Cell
 from moot.examples.catalog import MODEL as EXAMPLE
 from moot.reading import words
-from moot.reading.colours import chairs_of, colours_of
 from moot.reading.debate import Reading, usage_of
+from moot.reading.seats import chairs_of, colours_of
 from moot.text.plain import shortened
 from moot.web.pages.markdown import Citing, cited_speech
 

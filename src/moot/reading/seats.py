@@ -1,4 +1,4 @@
-"""Which colour and shape stands for which seat, on every page and in every picture."""
+"""How seats are told apart wherever a debate is drawn: a colour and a shape for those who argue, by their number."""
 
 from __future__ import annotations
 

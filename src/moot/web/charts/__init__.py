@@ -1,0 +1,1 @@
+"""Pictures that only pages have: the map of claims, and what a format looks like."""
