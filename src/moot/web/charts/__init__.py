@@ -1,1 +1,1 @@
-"""Pictures that only pages have: the map of claims, and what a format looks like."""
+"""Pictures that only pages have: what a format looks like."""
