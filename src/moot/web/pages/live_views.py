@@ -15,10 +15,9 @@ from moot.core.duration import span_seconds
 from moot.core.format import Side
 from moot.reading import words
 from moot.reading.debate import Reading
-from moot.reading.seats import colours_of
+from moot.reading.seats import chairs_of, colours_of
 from moot.reading.sources import read_text
 from moot.web.pages.claims import claims_pane
-from moot.reading.colours import chairs_of, colours_of
 from moot.web.pages.views import Cards, TurnCard, cards, cost_text, deadline_of
 
 PhaseState: TypeAlias = Literal["done", "now", "next"]
