@@ -149,8 +149,8 @@ async def test_an_estimate_counts_the_ballots_and_max_cost_needs_no_more_than_it
     app = scripted_app(ScriptedModel(answers(5)), prices={"scripted:model": Price(input=0, output=1000)})
     settings: dict[str, Any] = {"depth": "normal", "judgings": 2, "max_rounds": 1}
     without, with_poll = [await app.estimate("duel", "Cats?", {**settings, "ballots": number}) for number in (0, 5)]
-    assert with_poll.most.calls == without.most.calls + 5
-    assert with_poll.most.output_tokens == without.most.output_tokens + 5 * 200
+    assert with_poll.most.calls == without.most.calls + 5 * 2
+    assert with_poll.most.output_tokens == without.most.output_tokens + 5 * 2 * 200
 
 
 async def test_killed_at_any_event_a_duel_with_a_poll_is_the_same() -> None:

@@ -327,6 +327,7 @@ def test_an_estimate_counts_what_is_looked_up(format: Any) -> None:
     )
     debaters = 3 if format is PANEL else 2
     assert researched.typical.calls - plain.typical.calls == 2 * debaters
-    assert researched.most.calls - plain.most.calls == 2 * 2 * debaters  # who may ask again for what they have seen
+    most = 4 if format is PANEL else 2  # debaters; who may ask again for what they have seen, and be asked for a form
+    assert researched.most.calls - plain.most.calls == 2 * 4 * most
     assert researched.most.input_tokens > plain.most.input_tokens + 2 * debaters * FOUND // 4
     assert researched.typical.input_tokens > plain.typical.input_tokens

@@ -10,8 +10,9 @@ from typing import Protocol
 
 from moot.core.debate import Record, Status, Turn, Usage
 from moot.core.duration import Duration, duration, slowest
-from moot.core.estimate import Price, estimate
+from moot.core.estimate import estimate
 from moot.core.format import AnyFormat
+from moot.core.most import Price
 from moot.core.prompts import Prompts
 from moot.core.stored import StoredDebate
 

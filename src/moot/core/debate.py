@@ -140,6 +140,10 @@ PASSED_OVER = "passed_over"
 """The mark of a made-up turn that a script was never given; a format need not examine it."""
 
 
+MAX_FAULT = 1000
+"""Characters that a model is told of what is wrong with an answer."""
+
+
 class Answer(BaseModel):
     """A structured reply. Its `shown` field is what readers see while it streams and afterwards."""
 
@@ -155,6 +159,11 @@ class Answer(BaseModel):
     def fallback(cls) -> Self:
         """The safe answer that is stored, marked, when the model's cannot be read."""
         raise NotImplementedError
+
+    @classmethod
+    def made_up(cls) -> Self:
+        """An answer after which as much as may be is asked for: an estimate takes it for the most."""
+        return cls.fallback()
 
 
 Evidence: TypeAlias = Literal["search", "cited", "none"]

@@ -7,6 +7,8 @@ follows from the three before them, and the two after them must be as that foret
 from __future__ import annotations
 
 import logging
+import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +18,9 @@ from typing import Any, NamedTuple
 from moot.core.debate import NO_USAGE, PASSED_OVER, Answer, JsonObject, Record, Step, Turn, Usage
 from moot.core.evidence import rehearsed
 from moot.core.format import AnyFormat
-from moot.core.measure import Measure, mark
-from moot.core.prompts import Prompts
+from moot.core.measure import MadeUp, Measure, mark
+from moot.core.most import Asked, Forms, Price, added, most
+from moot.core.prompts import Prompts, layout
 from moot.core.replay import rehearse
 from moot.core.research import FOUND, MAX_TOOLS, RESEARCH, asking
 from moot.core.script import Debate
@@ -34,11 +37,11 @@ SEEN, CHECKED = 3, 2
 FAR = 6
 """So many rounds are left before a limit bites: what is checked, and the round that it cuts short."""
 
-Price = Callable[[str, Usage], float | None]
-
 
 class Estimate(NamedTuple):
-    """`most` is the upper bound: every step at its cap, nothing cached. `typical` is a guess, and no promise."""
+    """`most` is what no run exceeds, but for what people say: every step that may be asked for, each at its cap and
+    answered once more where its form cannot be read, nothing cached, as many rounds as short speeches allow.
+    `typical` is a guess, and no promise."""
 
     most: Usage
     typical: Usage
@@ -56,16 +59,25 @@ def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price, 
 
 
 def _estimate(rehearsal: Callable[[bool], _Rehearsal]) -> Estimate:
-    """Where steps write more, a limit bites earlier: up to there both are asked the same, and all is measured once."""
-    usual, longest = rehearsal(False), rehearsal(True)
-    typical = usual.played()
-    if not usual.passed_over:  # or what stands in its place would have to be read word by word
-        longest.measured = usual.asked
-    return Estimate(longest.played(), typical)
+    """Where both are asked the same, it is measured once."""
+    longest, usual = rehearsal(True), rehearsal(False)
+    longest.play()
+    if longest.usual and not longest.passed_over:
+        usual.measured = longest.asked
+    try:
+        usual.play()
+    except _Diverged:
+        usual = rehearsal(False)
+        usual.play()
+    return Estimate(longest.most(), usual.typical())
 
 
 class _Unforeseen(Exception):
     """A round is not as those before the rounds that were passed over let expect."""
+
+
+class _Diverged(Exception):
+    """A rehearsal is asked something else than the one before."""
 
 
 class _Size(NamedTuple):
@@ -75,14 +87,17 @@ class _Size(NamedTuple):
     length: int = 0
     known: int = 0
     cap: int = 0
+    limited: int = 0
+    """How many of the longest are speeches, all of which share a limit."""
 
     def grown(self, growth: _Size, rounds: int) -> _Size:
-        longest, length, known, cap = growth
+        longest, length, known, cap, limited = growth
         return _Size(
             self.longest + rounds * longest,
             self.length + rounds * length,
             self.known + rounds * known,
             self.cap + rounds * cap,
+            self.limited + rounds * limited,
         )
 
     def growth(self, before: _Size) -> _Size:
@@ -114,7 +129,7 @@ class _Rehearsal:
         self._at_most = at_most
         self._measure = Measure(format, prompts)
         self._debate = format.open(record)
-        self._debate.rehearsed = True
+        self._debate.rehearsed = "most" if at_most else "typical"
         self._debate.played_to = self._played_to
         self.asked: list[tuple[Step, _Size]] = []
         self._ends: list[int] = []
@@ -123,17 +138,25 @@ class _Rehearsal:
         """Position → what has to be asked there, for the rounds that were passed over to be right."""
         self._used = NO_USAGE, NO_USAGE
         """Before the last round and after it."""
+        self._examined = 0, 0
+        """Tokens of turns that only examine, then and now."""
         self._resumed = 0
         """Where the first round after those ends."""
         self._answers: dict[type[Answer], JsonObject] = {}
+        self._taken: list[Asked] = []
+        self._forms = Forms()
+        self._batches = Counter[int]()
+        """Where steps are asked side by side → what those write that share the limit on speeches."""
+        self.usual = True
+        """Whether nothing was answered by now but what is answered usually, too."""
         self.measured: Sequence[tuple[Step, _Size]] = ()
-        """What another rehearsal was asked, as long as this one is asked the same."""
+        """What another rehearsal was asked, if this one is asked the same."""
 
     @property
     def passed_over(self) -> bool:
         return bool(self._resumed)
 
-    def played(self) -> Usage:
+    def play(self) -> None:
         try:
             rehearse(self._debate, self._format, self._improvise)
         except Exception as error:  # a script that keeps its own books may stumble over rounds it was not asked for
@@ -142,13 +165,22 @@ class _Rehearsal:
             raise
         if self._foreseen:
             raise _Unforeseen
+
+    def typical(self) -> Usage:
         return self._debate.usage()
+
+    def most(self) -> Usage:
+        limit = self._debate.settings.max_total_output_tokens + max(self._batches.values(), default=0)
+        return most(self._taken, limit, self._price)
 
     def _improvise(self, debate: Debate[Any], step: Step, position: int) -> Turn:
         size = self._size(step)
         if position in self._foreseen:
             size = self._checked(position, step, size)
-        return self._turn(step, step.round, position, size)
+        turn = self._turn(step, step.round, position, size)
+        if self._at_most and self._taken and self._taken[-1].limited and asking(step).seat in debate.seats:
+            self._batches[len(debate.transcript)] += size.cap * len(self._taken[-1].adds)
+        return turn
 
     def _size(self, step: Step) -> _Size:
         debate, asked = self._debate, asking(step)
@@ -160,14 +192,15 @@ class _Rehearsal:
             return known
         prompt, tools = self._measure.prompt(debate, asked), 0 if asked is step else MAX_TOOLS
         known_there = prompt.send(debate.model_of(asked))
-        return _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap)
+        return _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
 
     def _known(self, step: Step, cap: int) -> _Size | None:
+        if not self.measured:
+            return None
         for before, size in self.measured[len(self.asked) : len(self.asked) + 1]:
             if (before.seat, before.kind, size.cap) == (step.seat, step.kind, cap) and not _is_empty(size):
                 return size
-        self.measured = ()
-        return None
+        raise _Diverged
 
     def _checked(self, position: int, step: Step, size: _Size) -> _Size:
         foreseen, expected = self._foreseen.pop(position)
@@ -180,29 +213,29 @@ class _Rehearsal:
     def _turn(self, step: Step, round: int | None, position: int, size: _Size, marks: tuple[str, ...] = ()) -> Turn:
         self.asked.append((step, size))
         seat = self._debate.seats.get(asking(step).seat)
+        made = partial(Turn, position=position, seat=step.seat, kind=step.kind, round=round, marks=marks)
         if seat is None:
-            data = rehearsed(step)
-            return Turn(position=position, seat=step.seat, kind=step.kind, round=round, content="", data=data)
+            if step.question and self._at_most:  # who always wants something else, in a word
+                self.usual = False
+                self._measure.made_up[position] = MadeUp(0, 0)
+                actions = step.question.actions
+                return made(content=mark(position), data={"action": "guide" if "guide" in actions else actions[0]})
+            return made(content="", data=rehearsed(step))
         usual, model = _usual(size.cap), self._debate.model_of(asking(step))
-        researched = step.kind == RESEARCH
+        researched, limited = step.kind == RESEARCH, self._debate.debating and step.kind not in self._debate.checks
+        written = FOUND if researched else _characters(size.cap)
+        typically = int(FOUND * TYPICAL_SHARE) if researched else _characters(usual)
+        self._measure.made_up[position] = MadeUp(written, typically, limited and not researched)
         if self._at_most:
-            usage = self._usage(model, size.longest, size.cap)
-            usage += self._usage(model, size.longest + FOUND, size.cap) if researched else NO_USAGE
-        else:
-            usage = self._usage(model, size.length, usual, size.known)
-        self._measure.made_up[position] = (
-            (FOUND, int(FOUND * TYPICAL_SHARE)) if researched else (_characters(size.cap), _characters(usual))
-        )
-        return Turn(
-            position=position,
-            seat=step.seat,
-            kind=step.kind,
-            round=round,
-            content=mark(position) if _characters(usage.output_tokens) else "",
-            data=_found(position) if researched else self._answer(step.answer) if step.answer else None,
-            usage=usage,
+            told = self._forms.told(step, layout(self._format, self._debate, asking(step)) == "per_seat")
+            asked = Asked(model, size.longest, size.limited, told, size.cap, added(step, size.cap), limited)
+            self._taken.append(asked)
+            self._forms.add(step, position, _characters(size.cap) if step.answer else 0)
+        return made(
+            content=mark(position) if (written if self._at_most else typically) else "",
+            data=_found(position) if researched else self._answer(step.answer, position) if step.answer else None,
+            usage=NO_USAGE if self._at_most else self._usage(model, size.length, usual, size.known),
             model=model,
-            marks=marks,
         )
 
     def _usage(self, model: str, characters: int, output: int, known: int = 0) -> Usage:
@@ -210,17 +243,21 @@ class _Rehearsal:
         made = partial(Usage, input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
         return made(cost=self._price(model, made()))
 
-    def _answer(self, form: type[Answer]) -> JsonObject:
+    def _answer(self, form: type[Answer], position: int) -> JsonObject:
         if form not in self._answers:
-            self._answers[form] = form.fallback().model_dump(mode="json")
-        return self._answers[form]
+            made = form.made_up() if self._at_most else form.fallback()
+            self.usual = self.usual and made == form.fallback()
+            self._answers[form] = made.model_dump(mode="json")
+        return {**self._answers[form], form.shown: mark(position)} if self._at_most else self._answers[form]
 
     def _played_to(self, played: int) -> int:
         """Pass over the rounds that are like the last three, as far as no limit is near."""
         self._ends.append(len(self._debate.transcript))
-        self._used = self._used[1], self._debate.usage()
+        self._count()
         last = min(self._debate.settings.max_rounds, self._alike.stop) - CHECKED - 1
-        if self.passed_over or played - SEEN + 1 not in self._alike or not (law := self._law(played)):
+        if self.passed_over or played - SEEN + 1 not in self._alike or not self._examines_on(last - played):
+            return played
+        if not (law := self._law(played)):
             return played
         number = played
         while number < last - 1 and self._is_far_from_limits():
@@ -234,6 +271,13 @@ class _Rehearsal:
             foreseen = chain.from_iterable(law.at(number + more) for more in range(1, CHECKED + 1))
             self._foreseen = dict(enumerate(foreseen, len(self._debate.transcript)))
         return number
+
+    def _examines_on(self, rounds: int) -> bool:
+        """Whether what only examines goes on, or stays away, for so many rounds: it has a limit of its own."""
+        before, now = self._examined
+        most: float = getattr(self._debate.settings, "max_check_output_tokens", math.inf)
+        dearest = max((seat.max_tokens for seat in self._debate.seats.values()), default=0)
+        return now == before or now + (rounds + FAR) * (now - before) + 2 * dearest <= most
 
     def _law(self, played: int) -> _Law | None:
         rounds = [self.asked[start:end] for start, end in pairwise(self._ends[-SEEN - 1 :])]
@@ -256,7 +300,11 @@ class _Rehearsal:
             for at, (step, size) in asked
         ]
         self._debate.pass_over(turns, [step for step, _ in law.asked])
+        self._count()
+
+    def _count(self) -> None:
         self._used = self._used[1], self._debate.usage()
+        self._examined = self._examined[1], self._debate.check_output()
 
 
 def _found(position: int) -> JsonObject:

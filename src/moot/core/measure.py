@@ -6,9 +6,11 @@ earlier one is rendered.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache, reduce
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -17,7 +19,9 @@ from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts, Role, layout
 from moot.core.script import Debate
 
-LETTERS = str.maketrans("0123456789", "abcdefghij")
+SIGN, *LETTERS = map(chr, range(0x10450, 0x10480))
+"""Those of Shavian, in which nobody writes: a word of them stands for a made-up turn, and begins with the first."""
+_MARK = re.compile(f"{SIGN}([{''.join(LETTERS)}]+)")
 
 
 class _Piece(NamedTuple):
@@ -28,6 +32,8 @@ class _Piece(NamedTuple):
     foot: str = ""
     at_most: int = 0
     """What the made-up turn has at most."""
+    limited: int = 0
+    """How much of that a limit on all turns together is about."""
 
     @property
     def length(self) -> int:
@@ -54,14 +60,24 @@ class _Node:
     piece: _Piece = field(default_factory=lambda: _Piece(""))
     length: int = 0
     longest: int = 0
+    limited: int = 0
     children: dict[_Piece, _Node] = field(default_factory=dict)
     sent: dict[str, list[_Piece]] = field(default_factory=dict)
     """Model → what followed here in the prompts it has got, sorted."""
 
     def add(self, piece: _Piece) -> _Node:
         if piece not in self.children:
-            self.children[piece] = _Node(self, piece, self.length + piece.length, self.longest + piece.longest)
+            lengths = self.length + piece.length, self.longest + piece.longest, self.limited + piece.limited
+            self.children[piece] = _Node(self, piece, *lengths)
         return self.children[piece]
+
+
+class MadeUp(NamedTuple):
+    """How many characters a turn has at most and typically, and whether a limit on all turns together is about it."""
+
+    most: int
+    typical: int
+    limited: bool = False
 
 
 class Prompt(NamedTuple):
@@ -77,6 +93,10 @@ class Prompt(NamedTuple):
     @property
     def longest(self) -> int:
         return self.node.longest + self.last.longest
+
+    @property
+    def limited(self) -> int:
+        return self.node.limited
 
     def send(self, model: str) -> int:
         """Send it to a model; how much of its beginning that knows already."""
@@ -108,8 +128,9 @@ class _Reader:
         """As if as much as in this round were read in the next ones of so many turns each."""
         if round in self.began and round - 1 in self.began:
             before, after = self.began[round - 1], self.began[round]
-            length, longest = after.length - before.length, after.longest - before.longest
-            self.node = self.node.add(_Piece("", rounds * length, at_most=rounds * longest))
+            length, longest = rounds * (after.length - before.length), rounds * (after.longest - before.longest)
+            limited = rounds * (after.limited - before.limited)
+            self.node = self.node.add(_Piece("", length, at_most=longest, limited=limited))
             self.count += rounds * turns
 
     def reads_on(self, visible: frozenset[int] | range | None) -> bool:
@@ -130,8 +151,8 @@ class Measure:
         self._root = _Node()
         self._readers: dict[object, list[_Reader]] = {}
         self._rendered: dict[object, str] = {}
-        self.made_up: dict[int, tuple[int, int]] = {}
-        """Position → how long a turn is at most and typically."""
+        self.made_up: dict[int, MadeUp] = {}
+        """Position → how long a turn is."""
 
     def prompt(self, debate: Debate[Any], step: Step) -> Prompt:
         reader = self._reader(debate, step)
@@ -139,7 +160,7 @@ class Measure:
             reader.node = reader.node.add(piece)
         reader.began.setdefault(step.round, reader.node)
         now = self._prompts.instruction(self._format, debate, step, len(debate.transcript))
-        return Prompt(reader.node, _Piece(_joint(reader.role, "user") + now))
+        return Prompt(reader.node, self._piece(_joint(reader.role, "user") + now))
 
     def pass_over(self, round: int, rounds: int, turns: int) -> None:
         """Read on in rounds like this one, of so many turns each, without a word."""
@@ -155,7 +176,7 @@ class Measure:
             if reader.reads_on(step.visible):
                 reader.visible = step.visible
                 return reader
-        readers.append(_Reader(self._root.add(_Piece(rules)), step.visible))
+        readers.append(_Reader(self._root.add(self._piece(rules)), step.visible))
         return readers[-1]
 
     def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
@@ -171,13 +192,18 @@ class Measure:
         for role, text, position in self._prompts.read(self._format, debate, step, reader.count):
             text = _joint(reader.role, role) + text
             if position is None:
-                yield _Piece(text)
+                yield self._piece(text)
             else:
                 head, _, foot = text.rpartition(mark(position))
-                most, typical = self.made_up[position]
-                yield _Piece(head, typical, foot, most)
+                most, typical, limited = self.made_up[position]
+                yield _Piece(head, typical, foot, most, most if limited else 0)
             reader.role = role
         reader.count = len(debate.transcript)
+
+    def _piece(self, text: str) -> _Piece:
+        """A text of ours, in which made-up turns may be repeated."""
+        found = [self.made_up[_position(each)] for each in _MARK.findall(text)] if SIGN in text else ()
+        return _Piece(text, sum(each.typical for each in found), at_most=sum(each.most for each in found))
 
 
 def _joint(before: Role, after: Role) -> str:
@@ -185,9 +211,16 @@ def _joint(before: Role, after: Role) -> str:
     return "\n\n" if before == after else "\n"
 
 
+@cache
 def mark(position: int) -> str:
-    """A word that stands for a made-up turn; no two are alike, so that nobody repeats anybody, and none is a figure."""
-    return f"{position:04}".translate(LETTERS)
+    """A word that stands for a made-up turn; no two are alike, so that nobody repeats anybody, and none is a figure, or
+    long enough to tell anything."""
+    places = (position // len(LETTERS) ** power % len(LETTERS) for power in (2, 1, 0))
+    return SIGN + "".join(LETTERS[place] for place in places)
+
+
+def _position(letters: str) -> int:
+    return reduce(lambda number, letter: number * len(LETTERS) + LETTERS.index(letter), letters, 0)
 
 
 def _common(one: str, other: str) -> int:

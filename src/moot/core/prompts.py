@@ -17,7 +17,7 @@ from moot.core.debate import Step, Turn
 from moot.core.evidence import passages
 from moot.core.format import AnyFormat
 from moot.core.quoting import told_to
-from moot.core.research import LOOK_UP, SEARCHES, is_research
+from moot.core.research import LOOK_UP, RESEARCHER, SEARCHES, is_research
 from moot.core.script import Debate
 from moot.core.sources import Shown, looked_up, read_whole, shown
 from moot.text.chat_tokens import without_chat_tokens
@@ -106,10 +106,8 @@ class Prompts:
         """What the turns from `since` on add to a prompt: one growing text for all seats that read each other, or the
         seat's own turns as its replies, each after the instruction that asked for it."""
         alone = layout(format, debate, step) == "per_seat"
-        for at in _places(debate, step)[since:]:
+        for at in _shown(debate, step, since):
             turn = debate.transcript[at]
-            if step.visible is not None and at not in step.visible and turn.seat != "human" and not is_research(turn):
-                continue
             if is_research(turn):  # which everybody reads, whoever had it looked up
                 yield from [Part("user", text, at)] if (text := _looked_up(debate, turn)) else []
             elif alone and turn.seat == step.seat and _sees(format, step, turn):
@@ -240,6 +238,17 @@ def _places(debate: Debate[Any], step: Step) -> Sequence[int]:
     """Where the turns stand in the order in which the step reads them; what a person has said since comes last."""
     places = range(len(debate.transcript))
     return places if step.order is None else (*step.order, *places[len(step.order) :])
+
+
+def _shown(debate: Debate[Any], step: Step, since: int) -> Sequence[int]:
+    """Where the turns stand from there on that a step is shown; a person's words and research everybody is."""
+    places = _places(debate, step)[since:]
+    if step.visible is None:
+        return places
+    others = {turn.position for seat in ("human", RESEARCHER.name) for turn in debate.of_seat(seat)}
+    if step.order or isinstance(step.visible, range):
+        return [at for at in places if at in step.visible or at in others]
+    return sorted(at for at in step.visible | others if at in places)
 
 
 def _readable(debate: Debate[Any], step: Step, before: int) -> Iterator[Turn]:

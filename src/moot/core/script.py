@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from moot.core.debate import (
     NO_USAGE,
@@ -59,8 +59,8 @@ class Debate(Generic[S]):
     """Inside `until_closing`: a person or a limit may still end the rounds."""
     checks: frozenset[str] = frozenset()
     """The kinds of turns that only examine the debate: they are none of what its limits on speaking are about."""
-    rehearsed: bool = False
-    """Nobody plays it: an estimate wants every step that may be asked for."""
+    rehearsed: Literal["", "typical", "most"] = ""
+    """Nobody plays it: an estimate wants what is usual, or every step that may be asked for."""
     own_sources: bool = False
     """Its format deals with sources by itself."""
     played_to: Callable[[int], int] = lambda played: played

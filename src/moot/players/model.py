@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from moot.core.debate import NO_USAGE, Answer, JsonObject, Step
+from moot.core.debate import MAX_FAULT, NO_USAGE, Answer, JsonObject, Step
 from moot.core.engine import PlayerReply
 from moot.core.format import AnyFormat
 from moot.core.prompts import Message, Prompts, shortened
@@ -29,6 +29,7 @@ from moot.errors import (
 from moot.llm.client import Completion, Connection, Request, Schema
 from moot.llm.pace import MAX_PAUSE
 from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename, renamed
+from moot.text import plain
 from moot.text.chat_tokens import without_chat_tokens
 
 RETRIES = 5
@@ -214,7 +215,8 @@ def _parsed(completion: Completion, answer: type[Answer]) -> Answer:
 
 
 def _repair(request: Request, text: str, fault: str) -> Request:
-    wrong = f"Your answer cannot be used: {fault}. Answer again, more briefly: one JSON object as asked, nothing else."
+    why = plain.shortened(fault, MAX_FAULT)
+    wrong = f"Your answer cannot be used: {why}. Answer again, more briefly: one JSON object as asked, nothing else."
     own = Message("assistant", without_chat_tokens(text))
     return replace(request, messages=(*request.messages, own, Message("user", without_chat_tokens(wrong))))
 

@@ -85,6 +85,10 @@ class Notes(Answer):
     def fallback(cls) -> Self:
         return cls(note="The scribe's notes could not be read, so no claims could be followed.")
 
+    @classmethod
+    def made_up(cls) -> Self:
+        return cls(note="Something was claimed.")
+
 
 def ledger(notes: Iterable[Notes], speeches: Sequence[Turn]) -> Ledger:
     """What the scribe noted, one after another, as far as it holds, with how every claim ended.

@@ -7,7 +7,6 @@ the mean, and shows as the order effect. Knows no format: who asks says what a j
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from math import sqrt
@@ -88,18 +87,21 @@ def views(number: int) -> tuple[JudgeView, ...]:
     return tuple(JudgeView(bool(at % 2), at // 2) for at in range(number))
 
 
-def mirrored_order(turns: Sequence[Turn], sides: Sequence[str]) -> tuple[int, ...]:
+def mirrored_order(turns: Sequence[Turn], sides: Sequence[str], among: Sequence[Turn] | None = None) -> tuple[int, ...]:
     """All turns with the speeches that belong together in reverse; whatever else was said stays where it stands.
 
-    Those of a round and a kind belong together; where a side has several, its first with the others' first.
+    Those of a round and a kind belong together; where a side has several, its first with the others' first. Where a
+    step is shown nothing but those `among` all turns, no others need to be looked at.
     """
     order = list(range(len(turns)))
+    looked_at = enumerate(turns) if among is None else ((turn.position, turn) for turn in among)
     together: dict[tuple[int | None, str, int], list[int]] = {}
-    spoken = Counter[tuple[int | None, str, str]]()
-    for at, turn in enumerate(turns):
+    spoken: dict[tuple[int | None, str, str], int] = {}
+    for at, turn in looked_at:
         if turn.seat in sides:
-            spoken[turn.round, turn.kind, turn.seat] += 1
-            together.setdefault((turn.round, turn.kind, spoken[turn.round, turn.kind, turn.seat]), []).append(at)
+            whose = (turn.round, turn.kind, turn.seat)
+            number = spoken[whose] = spoken.get(whose, 0) + 1
+            together.setdefault((turn.round, turn.kind, number), []).append(at)
     for places in together.values():
         for place, at in zip(places, reversed(places), strict=True):
             order[place] = at

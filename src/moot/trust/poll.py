@@ -172,6 +172,8 @@ def _wanted(debate: Debate[Any]) -> int:
     """How many ballots are cast where no limit is in the way."""
     first: int = debate.settings.first_ballots if VOTER in debate.seats else 0
     had = ballots_of(debate)[:first]
+    if had and debate.settings.equal_cost and debate.rehearsed == "most":
+        return MOST
     if not (had and debate.settings.equal_cost):
         return first
     return max(first, min(MOST, int(len(had) * _times(_usage_beside(debate), _used(had)))))

@@ -87,10 +87,13 @@ def notes_of(debate: Debate[Any]) -> tuple[Turn, ...]:
 
 
 def ledger_of(debate: Debate[Any], speakers: Container[str]) -> Ledger | None:
-    """What was claimed so far; None where nobody noted it, or nobody has spoken, as in a rehearsal."""
+    """What was claimed so far; None where nobody noted it. A rehearsal has a claim of each side."""
     turns = notes_of(debate)
-    if not turns or debate.rehearsed:
+    if not turns or debate.rehearsed == "typical":
         return None
+    if debate.rehearsed:
+        seats = [seat for seat in debate.seats if seat in speakers and debate.of_seat(seat)]
+        return Ledger(claims=[Claim(id="C1", turn=0, seat=seat, text="So.", status="unanswered") for seat in seats])
     return debate.once(("ledger", len(debate.transcript)), lambda: _ledger(debate, turns, speakers))
 
 

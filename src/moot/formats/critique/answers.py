@@ -192,6 +192,10 @@ class Critique(Answer):
     def fallback(cls) -> Self:
         return cls(review="The skeptic's critique could not be read; nothing follows from it.", score=None)
 
+    @classmethod
+    def made_up(cls) -> Self:
+        return cls(review="It is not ready.", issues=[Raised(severity="critical", text="It is wrong.")], score=None)
+
     def ruling(self, issue: int, replied: bool) -> Ruling | None:
         """What becomes of an issue: nothing where it is not mentioned; upheld where rulings contradict each other."""
         found = [each for each in self.rulings if each.issue == issue] if self.score is not None else []

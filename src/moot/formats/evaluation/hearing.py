@@ -146,7 +146,6 @@ def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
     )
     if view == JudgeView():
         return step
-    turns = debate.transcript
-    order = debate.once(("mirrored", len(turns)), partial(mirrored_order, turns, SIDES)) if view.mirrored else None
+    order = mirrored_order(debate.transcript, SIDES, hearing.turns) if view.mirrored else None
     judge = judge_of(debate, step.seat, view)
     return replace(step, seat=judge, kind=REJUDGING, prompt=step.kind, order=order)

@@ -140,6 +140,10 @@ class Evaluation(Answer):
             decision="continue",
         )
 
+    @classmethod
+    def made_up(cls) -> Self:
+        return cls(summary="It is open.", state="new_ground", decision="clarify", clarification="What is wanted?")
+
 
 class View(BaseModel):
     """A perspective in the synthesis."""

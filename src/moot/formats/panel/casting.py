@@ -39,8 +39,8 @@ def analysis(debate: Debate[Any]) -> Turn | None:
 def asks_back(debate: Debate[Any], turn: Turn) -> bool:
     """Whether the moderator wants to know more before anybody is cast."""
     data = turn.data or {}
-    wanted = bool(data.get("too_vague") and data.get("question")) and debate.settings.checkpoints
-    return wanted and not any(said.kind == "answer" for said in debate.in_round(None))
+    vague = bool(data.get("too_vague") and data.get("question")) or debate.rehearsed == "most"
+    return vague and debate.settings.checkpoints and not any(said.kind == "answer" for said in debate.in_round(None))
 
 
 def cast(debate: Debate[Any]) -> Casting | None:
@@ -77,7 +77,8 @@ def _chosen(
     if len(written) == number and catalogs.fault(written, opposed) is None:
         return written, "moderator", say("the moderator chose the perspectives")
     debaters = data.get("debaters", 0)
-    wanted = s.perspectives or (debaters if 2 <= debaters <= 4 else None)
+    most = MAX_SEATS if debate.rehearsed == "most" else None
+    wanted = s.perspectives or (debaters if 2 <= debaters <= 4 else most)
     chosen = catalogs.by_keywords(question, known, wanted, written[: wanted or 4])
     why = catalogs.fault(written[: wanted or 4], opposed) or f"{len(written)} were chosen, {number} are wanted"
     note = say("the moderator's choice was mended by keywords ({why})", why=why.partition(";")[0])

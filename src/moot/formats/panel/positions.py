@@ -6,6 +6,7 @@ last word: whoever spoke before that has to be named in return.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
@@ -44,13 +45,17 @@ def positions(debate: Debate[Any], round: int | None = None) -> dict[str, Positi
     """Seat → what it declared last, or in a round."""
     found: dict[str, Position] = {}
     for turn in debate.transcript if round is None else debate.in_round(round):
-        if turn.kind != "rebuttal" or not spoken(turn):
-            continue
-        said = Rebuttal.model_validate(turn.data or {"content": turn.content})
-        if said.recommendation:
-            agrees = frozenset(seats_of(debate, said.agrees_with)) - {turn.seat}
-            found[turn.seat] = Position(said.recommendation, agrees, said.would_change, turn.round or 0, turn.position)
+        if turn.kind == "rebuttal" and spoken(turn):
+            held = debate.once(("position", turn.position), partial(_position, debate, turn))
+            found |= {turn.seat: held} if held else {}
     return found
+
+
+def _position(debate: Debate[Any], turn: Turn) -> Position | None:
+    said = Rebuttal.model_validate(turn.data or {"content": turn.content})
+    agrees = frozenset(seats_of(debate, said.agrees_with)) - {turn.seat}
+    held = Position(said.recommendation, agrees, said.would_change, turn.round or 0, turn.position)
+    return held if said.recommendation else None
 
 
 def declared(debate: Debate[Any], but: str = "") -> list[tuple[str, str, str]]:
