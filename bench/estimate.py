@@ -51,6 +51,7 @@ def variants(format: str) -> dict[str, Settings]:
         },
         "a price by length": {"model": TIERED},
         "careful": {"depth": "careful"},
+        "research": {"research": True, **SOURCES["50 long sources"]},
         **SOURCES,
     }
 
