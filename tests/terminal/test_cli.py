@@ -536,7 +536,7 @@ def test_an_estimate_calls_no_model_and_needs_no_key(server: ModelServer) -> Non
     lines = run(*question, "--model", "deepseek:deepseek-chat").out.splitlines()
     assert lines[-1].startswith("Time, a guess: typically 1 min, at most 2 min, at 50 tokens a second (assumed, ")
     assert [line.split()[0] for line in lines if line] == ["calls", "at", "typically", "Time,"]
-    assert re.search(r"6,400 +\$0\.\d{4}$", lines[1])
+    assert re.search(r"6,800 +\$0\.\d{4}$", lines[1])
     assert server.requests == []
     assert run("debate", "--list").out == 'No debates yet. Start one: moot debate "Cats are better than dogs"\n'
 
