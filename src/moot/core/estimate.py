@@ -39,9 +39,9 @@ FAR = 6
 
 
 class Estimate(NamedTuple):
-    """`most` is what no run exceeds, but for what people say: every step that may be asked for, each at its cap and
-    answered once more where its form cannot be read, nothing cached, as many rounds as short speeches allow.
-    `typical` is a guess, and no promise."""
+    """`most` is what no run exceeds, but for what people say and templates that a library finds: every step that may be
+    asked for, each at its cap and answered once more where its form cannot be read, nothing cached, as many rounds as
+    short speeches allow. `typical` is a guess, and no promise."""
 
     most: Usage
     typical: Usage
