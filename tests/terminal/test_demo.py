@@ -45,16 +45,22 @@ def test_a_demo_needs_nothing_that_is_configured_and_keeps_nothing(
     assert [path.name for path in data.iterdir()] == ["moot.log"]
 
 
-def test_ctrl_c_leaves_the_recording_for_a_live_debate_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enter_goes_to_the_next_speech_and_ctrl_c_to_the_outcome_and_a_debate_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     with ModelServer(speech_or_verdict).running() as server:
         monkeypatch.setenv("MOOT_MODEL", server.model)
         code, screen = in_terminal(
-            ["demo"], width=100, type=typing(("The four-day week", "\x03"), (OFFER, "Tabs beat spaces\r"))
+            ["demo", "--speed", "0.01"],
+            width=100,
+            type=typing(("The four-day", "\r"), ("Debater A's", "\x03"), (OFFER, "Tabs beat spaces\r")),
         )
     shown = screen.text
     assert code == 0
-    assert "wins" not in shown[: shown.index(OFFER)]
+    assert "it will find them more easily." in shown  # all of the first speech, though it was long in coming
+    assert "it shows less than it seems" not in shown
+    assert "Debater B (con) wins, " in shown[: shown.index(OFFER)]
     assert "\nTabs beat spaces\nduel DEB-" in shown[shown.index(OFFER) :]
     assert all("Tabs beat spaces" in str(request["messages"]) for request in server.requests)
 

@@ -9,12 +9,13 @@ import asyncio
 import re
 import signal
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from rich.console import Console
+from rich.text import Text
 
 from moot.app import build
 from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted
@@ -27,7 +28,7 @@ from moot.settings import AppSettings
 from moot.terminal.ask import line
 from moot.terminal.asked import Asked
 from moot.terminal.commands import Tape, debate
-from moot.terminal.tables import introduction
+from moot.terminal.lines import next_line
 from moot.terminal.views import View
 from moot.terminal.watch import Exit, Watching, print_note, print_outcome, view_of
 
@@ -35,6 +36,7 @@ LETTERS_PER_SECOND = 45.0
 """As fast as a page is read that one does not study."""
 SUGGESTED = "Cats are better than dogs"
 LABEL = "A recording: a large model argued this once, and nothing is computed now."
+KEYS = "Enter: next speech · Ctrl-C: outcome"
 WAYS = (
     f'Live, with your own question: moot debate "{SUGGESTED}" --format duel\n'
     "It takes the model whose key is set, a running Ollama, or the tiny built-in one; moot models tells which."
@@ -44,13 +46,15 @@ WAYS = (
 async def demo(name: str | None, speed: float) -> Exit:
     example = find(name) if name else examples()[-1]
     console, how = Console(), Watching()
-    print_note(console, f"{LABEL} Ctrl-C leaves it." if how.talks and speed else LABEL, "yellow")
+    print_note(console, LABEL, "yellow")
     played = await _played(example)
-    console.print(introduction(played.reading), soft_wrap=not console.is_terminal)
+    about = Text.assemble("\n", (example.topic, "bold"), "\n", (f"{example.format}: {played.format.summary}", "dim"))
+    console.print(about, soft_wrap=not console.is_terminal)
     with closing(view_of(played.reading)) as view:
-        finished = await _until_interrupted(_show(played, view, speed if console.is_terminal else 0))
-    if finished:
-        print_outcome(console, played.reading)
+        if how.talks and speed:
+            view.note(KEYS)
+        await _until_interrupted(_show(played, view, speed if console.is_terminal else 0, how.talks))
+    print_outcome(console, played.reading)
     if not how.talks:
         print_note(console, WAYS)
         return Exit.DONE
@@ -88,25 +92,40 @@ async def _played(example: Example) -> _Played:
             return _Played(await app.read(record.id), tuple(told))
 
 
-async def _show(played: _Played, view: View, speed: float) -> None:
-    async for event in _paced(played, speed):
+async def _show(played: _Played, view: View, speed: float, listens: bool) -> None:
+    async for event in _paced(played, speed, listens):
         view.show(event)
 
 
-async def _paced(played: _Played, speed: float) -> AsyncIterator[Event]:
-    """Its events turn by turn; what is read comes word by word, what only examines comes at once."""
+async def _paced(played: _Played, speed: float, listens: bool = False) -> AsyncIterator[Event]:
+    """Its events turn by turn; what is read comes word by word until Enter is pressed, what only examines at once."""
     started: dict[int, TurnStarted] = {}
     for event in played.events:
         if isinstance(event, TurnStarted):
             started[event.position] = event
         elif isinstance(event, TurnFinished) and speed and _is_read(played.format, event):
             yield started[event.position]
-            for chunk in _words(started[event.position], event):
-                yield chunk
-                await asyncio.sleep(len(chunk.text) / (LETTERS_PER_SECOND * speed))
+            with _pressed(listens) as enter:
+                for chunk in _words(started[event.position], event):
+                    yield chunk
+                    await asyncio.wait([enter], timeout=len(chunk.text) / (LETTERS_PER_SECOND * speed))
+                    if enter.done():
+                        break
             yield event
         elif not isinstance(event, TurnChunk):
             yield event
+
+
+@contextmanager
+def _pressed(listens: bool) -> Iterator[asyncio.Future[None]]:
+    """Done when somebody presses Enter."""
+    loop = asyncio.get_running_loop()
+    enter: asyncio.Future[None] = loop.create_future()
+    leave = next_line(loop, lambda _: enter.cancel()) if listens else enter.cancel
+    try:
+        yield enter
+    finally:
+        leave()
 
 
 def _is_read(format: AnyFormat, event: TurnFinished) -> bool:
@@ -126,17 +145,15 @@ def _words(started: TurnStarted, finished: TurnFinished) -> Iterator[TurnChunk]:
         )
 
 
-async def _until_interrupted(showing: Coroutine[None, None, None]) -> bool:
-    """Whether it came to its end; Ctrl-C leaves the recording, not the program, where signals can be heard."""
+async def _until_interrupted(showing: Coroutine[None, None, None]) -> None:
+    """Ctrl-C leaves the recording, not the program, where signals can be heard."""
     loop = asyncio.get_running_loop()
     task = loop.create_task(showing)
     with suppress(NotImplementedError):
         loop.add_signal_handler(signal.SIGINT, task.cancel)
     try:
-        await task
-    except asyncio.CancelledError:
-        return False
+        with suppress(asyncio.CancelledError):
+            await task
     finally:
         with suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)
-    return True

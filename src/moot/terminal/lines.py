@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
-Heard: TypeAlias = Callable[[str], None]
+Heard: TypeAlias = Callable[[str], object]
 """Called with a line, or with nothing when the terminal was closed."""
 
 
