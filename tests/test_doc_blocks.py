@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,9 +107,8 @@ def test_python_is_python(block: Block) -> None:
     compile(text, f"{block.page}:{block.line}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    play = company(notes={"note": "It turns on speed.", "claims": []})
+def answering(play: Callable[[Request], str]) -> Callable[[dict[str, Any]], str]:
+    """What a play answers to the requests of the OpenAI API."""
 
     def reply(request: dict[str, Any]) -> str:
         form = request.get("response_format")
@@ -117,7 +116,12 @@ def server() -> Iterator[ModelServer]:
         messages = tuple(Message(each["role"], each["content"]) for each in request["messages"])
         return play(Request(model="mock", messages=messages, max_tokens=100, temperature=0.5, schema=schema))
 
-    with ModelServer(reply).running() as server:
+    return reply
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer(answering(company())).running() as server:
         yield server
 
 
