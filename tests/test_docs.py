@@ -24,6 +24,11 @@ def test_the_settings_reference_is_fresh() -> None:
     assert (ROOT / "docs/settings.md").read_text() == runpy.run_path(str(ROOT / "docs/settings.py"))["text"]()
 
 
+def test_the_reference_of_calls_and_events_is_fresh() -> None:
+    """When it is not: python docs/api.py"""
+    assert (ROOT / "docs/api.md").read_text() == runpy.run_path(str(ROOT / "docs/api.py"))["text"]()
+
+
 def test_every_link_in_the_docs_leads_somewhere() -> None:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "bench/README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
