@@ -81,6 +81,7 @@ def _parameters(call: Mapping[str, Any]) -> Iterator[Field]:
 
 def _body(call: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Field]:
     schema = call.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    schema = next((each for each in schema.get("anyOf", ()) if "$ref" in each), schema)  # a body may be left out
     if "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     for name, field in schema.get("properties", {}).items():
