@@ -26,6 +26,7 @@ from badserver import (
 )
 from calls import COUNTED, HELLO, KEY, REQUEST, WITH_SCHEMA, told
 
+from model_server import PATIENCE
 from moot.errors import (
     BadReply,
     ContextTooSmall,
@@ -178,7 +179,7 @@ async def test_the_server_sees_a_cancelled_call(session: aiohttp.ClientSession) 
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await asyncio.wait_for(server.hung_up.wait(), 1)
+        await asyncio.wait_for(server.hung_up.wait(), PATIENCE)
 
 
 async def test_a_reply_without_end_is_cut_at_its_bound(session: aiohttp.ClientSession) -> None:

@@ -28,6 +28,7 @@ from badserver import (
 )
 from calls import COUNTED, HALF, HELLO, KEY, REQUEST, WITH_SCHEMA, ask, client_of, fail, failing, told
 
+from model_server import PATIENCE
 from moot.core.debate import Usage
 from moot.errors import BadReply, ModelError, ModelTimeout, Refused, ReplyCut, WrongKey
 from moot.llm.client import Completion, Timeouts
@@ -272,7 +273,7 @@ async def test_the_server_sees_a_cancelled_call(session: aiohttp.ClientSession) 
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await asyncio.wait_for(server.hung_up.wait(), 1)
+        await asyncio.wait_for(server.hung_up.wait(), PATIENCE)
 
 
 async def test_an_error_in_on_text_is_the_caller_s_own(session: aiohttp.ClientSession) -> None:

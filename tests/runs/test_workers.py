@@ -383,10 +383,11 @@ async def test_a_run_that_was_taken_over_leaves_its_job_for_when_the_other_owner
 
 
 async def test_what_a_dead_process_was_to_stop_is_stopped(store: Store, session: Any) -> None:
-    app = duel_app(store, lease_seconds=0.2)
+    app = duel_app(store)
     (debate_id,) = await queued(app)
-    await store.take(debate_id, ELSEWHERE, 0.2)
+    await store.take(debate_id, ELSEWHERE, 1000)
     assert (await app.stop(debate_id)).status is Status.STOPPING
+    await session.execute("UPDATE debates SET lease_until = 0")
     async with working(app):
         await until(session, "SELECT status = 'stopped' FROM debates")
     assert (await record(app, debate_id)).stop_reason == "stopped"
