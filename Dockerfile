@@ -9,11 +9,11 @@ WORKDIR /app
 RUN --mount=type=cache,target=/root/.cache/uv \
     --mount=type=bind,source=uv.lock,target=uv.lock \
     --mount=type=bind,source=pyproject.toml,target=pyproject.toml \
-    uv sync --frozen --no-dev --extra otel --no-install-project
+    uv sync --frozen --no-dev --extra otel --extra mcp --no-install-project
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY src src
 RUN --mount=type=cache,target=/root/.cache/uv \
-    uv sync --frozen --no-dev --extra otel --no-editable
+    uv sync --frozen --no-dev --extra otel --extra mcp --no-editable
 
 FROM python:3.13-slim-bookworm
 RUN useradd --system --uid 10001 --create-home --home-dir /data moot

