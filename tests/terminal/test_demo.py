@@ -52,14 +52,14 @@ def test_enter_goes_to_the_next_speech_and_ctrl_c_to_the_outcome_and_a_debate_of
     with ModelServer(speech_or_verdict).running() as server:
         monkeypatch.setenv("MOOT_MODEL", server.model)
         code, screen = in_terminal(
-            ["demo", "--speed", "0.01"],
+            ["demo", "--speed", "0.2"],
             width=100,
             type=typing(("The four-day", "\r"), ("Debater A's", "\x03"), (OFFER, "Tabs beat spaces\r")),
         )
     shown = screen.text
     assert code == 0
-    assert "it will find them more easily." in shown  # all of the first speech, though it was long in coming
-    assert "it shows less than it seems" not in shown
+    assert "it will find them more easily." in shown  # the end of the first speech, minutes before its time
+    assert "a longer Thursday is progress" not in shown  # that of the second
     assert "Debater B (con) wins, " in shown[: shown.index(OFFER)]
     assert "\nTabs beat spaces\nduel DEB-" in shown[shown.index(OFFER) :]
     assert all("Tabs beat spaces" in str(request["messages"]) for request in server.requests)
