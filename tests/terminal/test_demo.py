@@ -49,6 +49,7 @@ def test_enter_goes_to_the_next_speech_and_ctrl_c_to_the_outcome_and_a_debate_of
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("COLUMNS", raising=False)  # the terminal has a width of its own
     with ModelServer(speech_or_verdict).running() as server:
         monkeypatch.setenv("MOOT_MODEL", server.model)
         code, screen = in_terminal(
