@@ -274,7 +274,7 @@ def test_a_fall_and_a_rise_differ_in_more_than_colour() -> None:
         "after up",
         "after down",
         "after quiet",
-        "after up",
+        "after quiet",
     ]
     (noise,) = marks(chart, "noise")
     assert number(noise, "width") == pytest.approx(SCALE.at(4.5) - SCALE.at(3.5), abs=0.1)

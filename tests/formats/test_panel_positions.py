@@ -74,7 +74,7 @@ async def test_a_majority_ends_it_after_the_second_round_names_who_dissents_and_
     positions = {FAST: ("Redis.", [SAFE]), CLEAR: ("PostgreSQL.", []), SAFE: ("Redis.", [FAST])}
     stage, outcome = await played(positions)
     assert (outcome.ended, len(outcome.rounds), outcome.confidence) == ("majority", 2, "Medium")
-    assert outcome.reasons[0] == f"{FAST}, {SAFE} agree, {CLEAR} not"
+    assert outcome.reasons[0] == f"{FAST}, {SAFE} agree, but not {CLEAR}"
     assert f"what would convince {CLEAR}: {CLEAR} loses" in outcome.lifts
     assert outcome.dissent == f"{CLEAR}: PostgreSQL. (Would change its mind: {CLEAR} loses)"
     assert [view.agrees for view in outcome.perspectives] == [True, False, True]

@@ -121,6 +121,12 @@ async def test_without_a_quorum_nothing_is_decided() -> None:
     assert outcome.headline() == "Undecided: too few votes could be read"
 
 
+async def test_a_poll_of_which_no_ballot_can_be_read_still_has_its_table() -> None:
+    _, outcome = await polled(lambda request: "No idea.", ballots=3, options=OPTIONS, rule="borda")
+    assert (outcome.headline(), outcome.tally) == ("Undecided: no vote could be read", {})
+    assert outcome.table()[1:] == tuple((option, "0", "0%", "0") for option in OPTIONS)
+
+
 async def test_the_voter_may_name_the_answers_first() -> None:
     stage, outcome = await polled(always("a file"), ballots=3, options="ask")
     assert (await stage.order())[0] == ("voter", "options", None)

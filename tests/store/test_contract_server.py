@@ -9,6 +9,7 @@ import pytest
 
 from moot.core.debate import HumanReply, Rating, Record, Status, Turn, Usage, Workflow
 from moot.core.engine import RunResult
+from moot.core.people import Tick
 from moot.errors import NotFound, WrongStatus
 from moot.store.listing import Listing, Wanted
 from moot.store.rows import Summary
@@ -183,13 +184,15 @@ async def test_a_summary_has_what_a_list_shows_of_a_debate(store: Store) -> None
     for stars in (1, 5):
         await store.rate("DEB-1", Rating(stars))
     await store.add_workflow("DEB-1", Workflow(id="WFL-1", title="Do it", body=""))
+    for step, done in ((0, True), (2, True), (2, False)):
+        await store.tick("DEB-1", Tick(step, done))
     record = (await store.load("DEB-1")).record
 
     first, second = await Listing(store.database).page()
 
-    assert first == Summary(record, 3, used[0] + used[1], 5, "WFL-1")
+    assert first == Summary(record, 3, used[0] + used[1], 5, "WFL-1", 1)
     assert (first.usage.output_tokens, first.usage.cost) == (37, 0.75)
-    assert second == Summary((await store.load("DEB-0")).record, 0, Usage(), None, None)
+    assert second == Summary((await store.load("DEB-0")).record, 0, Usage(), None, None, 0)
 
 
 async def test_summaries_are_those_of_the_debates_a_list_has(store: Store) -> None:
@@ -227,6 +230,11 @@ async def test_what_was_deleted_is_listed_apart_and_what_waits_can_be_left_out(s
     assert [each.record.id for each in await listing.page(9, Wanted(hidden=True))] == ["DEB-0"]
     assert [each.record.id for each in await listing.page(9, Wanted(at_rest=True))] == ["DEB-2"]
     assert (await listing.count(Wanted(hidden=True)), await listing.count(Wanted(at_rest=True))) == (1, 1)
+    assert await listing.counts() == {
+        Wanted(status=Status.CREATED, format=NEW.format, hidden=True): 1,
+        Wanted(status=Status.CREATED, format=NEW.format): 1,
+        Wanted(status=Status.WAITING, format=NEW.format): 1,
+    }
 
 
 async def test_an_unknown_price_makes_the_cost_of_a_summary_unknown(store: Store) -> None:

@@ -152,3 +152,24 @@ def test_a_headline_ends_at_the_first_colon_or_full_stop_and_the_lead_goes_on() 
     assert told("Keep it.", "Because it works.") == ("Keep it", "Because it works.")
     assert told("") == ("", "")
     assert bold_to_colon("No colon here") == ("No colon here", "", "", (), "")
+
+
+async def test_two_ticks_in_the_list_are_compared_and_no_more(house: House) -> None:
+    first, second = await decided(house), await decided(house)
+    ticks = (await house.reader.open("/")).all("input", name="compare")
+    assert [each.attributes["value"] for each in ticks] == [second, first]
+    assert {each.attributes["form"] for each in ticks} == {"compare"}
+    page = await house.reader.open(f"/compare?compare={second}&compare={first}")
+    heads = [each.one("a").attributes["href"] for each in page.all("div", class_="versus-head")]
+    assert heads == [f"/debates/{second}", f"/debates/{first}"]
+    page = await house.reader.open(f"/compare?compare={second}&compare={first}&compare={first}")
+    assert house.reader.response.status_code == 422
+    assert "Two debates are compared at a time, and 3 are ticked." in page.text
+
+
+async def test_the_list_tells_how_many_next_steps_are_done(house: House) -> None:
+    url = f"/debates/{await decided(house)}"
+    await house.reader.open(url)
+    await house.reader.submit(f"{url}/next-steps", done="1")
+    row = (await house.reader.open("/")).one("li", class_="debate")
+    assert "1 of 2 steps done" in row.one("p", class_="facts").text

@@ -14,8 +14,8 @@ from moot.testing import MemoryStore, ScriptedModel, scripted_app
 from moot.web.server import build_app
 from moot.web.stream.hub import Hub
 
-PARTS = 9
-"""What the first page asks for: a page of the list, what waits, what goes on (three), and four counts."""
+PARTS = 2
+"""What a page of the list asks for: its debates, and how many there are of each kind."""
 
 
 class Counted(MemoryStore):
@@ -44,6 +44,13 @@ async def test_pages_read_a_list_with_one_statement_and_a_debate_once() -> None:
         page = await reader.open("/")
     assert len(page.all("li", class_="debate")) == 5
     assert len(statements) == PARTS, "no debate at rest is loaded"
+    for asked in ("format=duel", "status=finished", "trash=1"):
+        with store.counting() as statements:
+            await reader.open(f"/?{asked}")
+        assert len(statements) == PARTS, asked
+    with store.counting() as statements:
+        await reader.open("/?q=cats")
+    assert len(statements) == PARTS + 1, "what words are found in is counted by itself"
 
     with store.counting() as whole:
         await store.load(ids[0])

@@ -133,7 +133,7 @@ async def test_the_list_tells_status_format_outcome_and_cost_of_every_debate() -
     ]
     assert shown == [
         ("Dogs are better", [], ["not started"], "just now", "no"),
-        ("Cats are better", ["Debater A (pro) wins, 7 : 4"], [], "just now", "$2"),
+        ("Cats are better", ["The case for it wins, 7 : 4"], [], "just now", "$2"),
     ]
 
 
@@ -365,7 +365,7 @@ async def test_the_cost_is_estimated_before_anything_is_created(house: House) ->
     page = await house.reader.submit("/new", "estimate", topic="Cats", duel__max_rounds="1", duel__depth="quick")
     assert page.one("span", id="estimate").text == "19 s"
     told = page.one("div", id="bill").one("dl").text
-    assert re.fullmatch(r"Runs on scripted:model × 3 Calls about 3 Tokens 2\.\dk in, 960 out", told)
+    assert re.fullmatch(r"Runs on model × 3 Calls about 3 Tokens 2\.\dk in, 960 out", told)
     assert {each.attributes["value"]: each.text for each in page.all("data")} == {
         "duel.depth.quick": "about 19 s",
         "duel.depth.normal": "about 1 min",
@@ -548,9 +548,7 @@ async def test_where_no_decision_can_be_written_the_page_says_where_it_is_and_wr
     url = f"/debates/{debate_id}"
     page = await house.reader.open(url)
     said = page.one("form", id="document-place")
-    assert said.one("p").text == (
-        f"It is not in docs/decisions on this server: take it as Markdown , or with moot export {debate_id} ."
-    )
+    assert said.one("p").text == "It is not in docs/decisions on this server: take it as Markdown ."
     assert said.one("a").attributes["href"] == f"/api{url}/export?as=md"
     page = await house.reader.submit(f"{url}/document")
     assert page.one("p", role="alert").text.startswith("cannot write a decision to 'docs/decisions': ")

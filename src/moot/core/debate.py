@@ -279,6 +279,10 @@ class Outcome(BaseModel):
         """The outcome in a line."""
         raise NotImplementedError
 
+    def listed(self) -> str:
+        """What was decided, as a list of debates shows it: how far to trust it stands beside it there."""
+        return self.headline()
+
     def table(self) -> Rows:
         """The numbers behind it; the first row is the header."""
         raise NotImplementedError

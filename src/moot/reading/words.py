@@ -35,8 +35,8 @@ def cost_text(usage: Usage) -> str:
 
 
 def short_model(name: str) -> str:
-    """The model without the address of its server."""
-    return name.rpartition("#")[2]
+    """The model without the address of its server; that of a recording is nothing that could be called."""
+    return name.rpartition("#")[2].removeprefix("recorded:")
 
 
 def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:

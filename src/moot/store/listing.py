@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from moot.core.debate import Status
 from moot.store.database import Database, Operation, ask, reading
-from moot.store.rows import Cursor, Summary, summary_from
+from moot.store.rows import Cursor, Summary, status_from, summary_from
 from moot.store.sql import list_parameters
 from moot.text.plain import clean
 
@@ -46,6 +47,14 @@ class Listing:
         )
         rows = yield ask("list_newer" if before else "list_debates", summed=True, **chosen)
         return tuple(map(summary_from, reversed(rows) if before else rows))
+
+    @reading
+    def counts(self) -> Operation[Counter[Wanted]]:
+        """How many debates there are of each status and format, and how many of them were deleted."""
+        found: Counter[Wanted] = Counter()
+        for row in (yield ask("count_debates")):
+            found[Wanted("", status_from(row["status"]), row["format"], bool(row["hidden"]))] += row["count"]
+        return found
 
     @reading
     def count(self, wanted: Wanted = ALL) -> Operation[int]:

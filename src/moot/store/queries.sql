@@ -49,7 +49,8 @@ SELECT debates.*,
     CASE WHEN :summed THEN (
         SELECT ratings.stars FROM ratings WHERE ratings.debate_id = debates.id ORDER BY ratings.id DESC LIMIT 1
     ) END AS stars,
-    CASE WHEN :summed THEN (SELECT workflows.id FROM workflows WHERE workflows.debate_id = debates.id) END AS workflow
+    CASE WHEN :summed THEN (SELECT workflows.id FROM workflows WHERE workflows.debate_id = debates.id) END AS workflow,
+    CASE WHEN :summed THEN (SELECT count(*) FROM ticks WHERE ticks.debate_id = debates.id AND ticks.done) END AS done
 FROM debates
 WHERE (deleted_at IS NOT NULL) = :hidden
     AND (NOT :at_rest OR status NOT IN ('queued', 'running', 'stopping', 'waiting'))
@@ -317,7 +318,9 @@ SELECT * FROM workers WHERE seen_at >= moot_now() - :seconds ORDER BY started_at
 SELECT code, count(*) AS count FROM failures GROUP BY code;
 
 -- name: count_debates
-SELECT status, count(*) AS count FROM debates WHERE deleted_at IS NULL GROUP BY status;
+-- Also those that were deleted.
+SELECT status, format, deleted_at IS NOT NULL AS hidden, count(*) AS count
+FROM debates GROUP BY status, format, deleted_at IS NOT NULL;
 
 -- name: list_running
 SELECT id, run, owner FROM debates WHERE deleted_at IS NULL AND status IN ('running', 'stopping');

@@ -53,6 +53,8 @@ class Summary(NamedTuple):
     stars: int | None
     workflow: str | None
     """The id of the issue made of it."""
+    done: int
+    """How many of its next steps are ticked."""
 
 
 def record_from(row: Row) -> Record:
@@ -82,7 +84,7 @@ def stored_from(record: Record, whole: Row) -> StoredDebate:
 
 def summary_from(row: Row) -> Summary:
     record, usage = with_usage(record_from(row), row["usages"])
-    return Summary(record, row["turns"], usage, row["stars"], row["workflow"])
+    return Summary(record, row["turns"], usage, row["stars"], row["workflow"], row["done"])
 
 
 def with_usage(record: Record, usages: str | None) -> tuple[Record, Usage]:

@@ -137,8 +137,8 @@ class Store:
         rows = yield ask("count_debates")
         counts: Counter[Status] = Counter()
         for row in rows:
-            counts[status_from(row["status"])] += row["count"]
-        return dict(counts)
+            counts[status_from(row["status"])] += 0 if row["hidden"] else row["count"]
+        return dict(+counts)
 
     @reading
     def failure_counts(self) -> Operation[dict[str, int]]:

@@ -28,7 +28,7 @@ def only_model(debate: Debate[Any]) -> str:
     beside = debate.checks & {BALLOT}
     spoke = {turn.model for turn in debate.transcript if turn.model and turn.kind not in beside}
     spoke = spoke or {seat.model for seat in debate.seats.values()}
-    return spoke.pop().rpartition("#")[2] if len(spoke) == 1 else ""
+    return spoke.pop().rpartition("#")[2].removeprefix("recorded:") if len(spoke) == 1 else ""
 
 
 def _models_of(debate: Debate[Any], seat: str) -> set[str]:

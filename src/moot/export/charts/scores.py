@@ -60,7 +60,8 @@ def _marks(score: Score, y: float) -> Iterator[str]:
         yield words("strong", f"{score.after:.1f}", after + 14, y + 5)
         return
     before = SCALE.at(score.before)
-    direction = "quiet" if score.within_noise else "up" if score.after >= score.before else "down"
+    is_still = score.within_noise or score.after == score.before
+    direction = "quiet" if is_still else "up" if score.after > score.before else "down"
     yield line(f"move {direction}", before, y, after, y)
     yield circle("before", before, y, 6)
     yield circle(f"after {direction}", after, y, 6.5)

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from moot.core.debate import Limits, Outcome, Record, Turn
+from moot.core.page import Told, told
 from moot.core.script import Debate
 from moot.core.trace import iso
 from moot.core.trust import CHECKS, Trust
@@ -62,6 +63,15 @@ class FinalAnswer(Outcome):
             score=score,
             remaining=say.count(len(self.open_issues), "1 open issue", "{n} open issues"),
         )
+
+    def begins(self) -> Told:
+        """As a page begins with it: without the marks of a heading or a list, with which an answer may begin."""
+        lines = (line for line in self.summary.splitlines() if line.strip() and not line.startswith("#"))
+        return told(next(lines, "").strip().lstrip("*_>- ").replace("**", ""), self.lead)
+
+    def listed(self) -> str:
+        left = self.say.count(len(self.open_issues), "1 open issue", "{n} open issues")
+        return " · ".join((self.begins().headline or "–", *([left] if self.open_issues else ())))
 
     def table(self) -> tuple[tuple[str, ...], ...]:
         say = self.say

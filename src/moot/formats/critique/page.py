@@ -34,7 +34,7 @@ from moot.trust.block import block_of, figures, sentence
 
 def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
     say = outcome.say
-    begins = told(_plain(outcome.summary), outcome.lead)
+    begins = outcome.begins()
     still_open = [issue for issue in outcome.issues if issue.status == "open"]
     settled = [issue for issue in outcome.issues if issue.status != "open"]
     return OutcomePage(
@@ -52,12 +52,6 @@ def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
             Section("caveats", say("Before you trust it"), _listed(outcome.caveats, "turn")),
         ),
     )
-
-
-def _plain(answer: str) -> str:
-    """Without the marks of a heading or a list, with which an answer may begin."""
-    first = next((line for line in answer.splitlines() if line.strip() and not line.startswith("#")), "")
-    return first.strip().lstrip("*_>- ").replace("**", "")
 
 
 def _trust(outcome: FinalAnswer) -> TrustBlock | None:

@@ -30,7 +30,7 @@ def page(debate: Debate[Any], outcome: Verdict) -> OutcomePage:
     say = outcome.say
     return OutcomePage(
         label=say("Verdict"),
-        headline=_headline(outcome),
+        headline=outcome.decided(),
         lead=told(outcome.summary, outcome.lead).lead if not outcome.lead else outcome.lead,
         whole=Prose(outcome.summary, fold=say("The judge in full")),
         scores=_scores(outcome),
@@ -52,20 +52,6 @@ def stance_word(stance: str, say: Language) -> str:
 
 def sides(outcome: Verdict) -> tuple[str, str]:
     return stance_word(outcome.stance_a, outcome.say), stance_word(outcome.stance_b, outcome.say)
-
-
-def _headline(outcome: Verdict) -> str:
-    say = outcome.say
-    if outcome.winner == "undecided":
-        return say("Undecided")
-    stance = outcome.stance_a if outcome.winner == "a" else outcome.stance_b
-    if outcome.conceded:
-        return (
-            say("The case for it wins: the other side conceded")
-            if stance == "pro"
-            else say("The case against it wins: the other side conceded")
-        )
-    return say("The case for it wins") if stance == "pro" else say("The case against it wins")
 
 
 def _scores(outcome: Verdict) -> tuple[SideScore, ...]:

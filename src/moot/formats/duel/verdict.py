@@ -37,6 +37,20 @@ class Verdict(Rated):
         first, second = sorted(scores.values(), reverse=True)
         return say("Debater {winner} ({stance}) wins, {first:g} : {second:g}", **names, first=first, second=second)
 
+    def decided(self) -> str:
+        """Who won, by what they argued for."""
+        if self.winner == "undecided":
+            return self.say("Undecided")
+        is_for = (self.stance_a if self.winner == "a" else self.stance_b) == "pro"
+        if self.conceded and is_for:
+            return self.say("The case for it wins: the other side conceded")
+        if self.conceded:
+            return self.say("The case against it wins: the other side conceded")
+        return self.say("The case for it wins") if is_for else self.say("The case against it wins")
+
+    def listed(self) -> str:
+        return self.decided() if self.fallback else f"{self.decided()}, {self.score_a:g} : {self.score_b:g}"
+
     def rests_on(self) -> Basis:
         """With what the winner said."""
         return super().rests_on()._replace(seats=frozenset({f"debater_{self.winner}"}))

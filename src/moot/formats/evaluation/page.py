@@ -35,7 +35,7 @@ def page(debate: Debate[Any], card: Scorecard) -> OutcomePage:
     say = card.say
     return OutcomePage(
         label=say("Result"),
-        headline=_headline(card),
+        headline=card.listed(),
         lead=opening(card.lead or card.summary),
         whole=Prose("\n\n".join(filter(None, (card.summary, card.lead))), fold=say("In full")),
         trust=block_of(card, list(_facts(card))),
@@ -89,20 +89,6 @@ def _finding(card: Scorecard) -> str:
     if not any(moves):
         return "No score moved"
     return f"{sum(move < 0 for move in moves)} fell, {sum(move > 0 for move in moves)} rose, {most} moved most"
-
-
-def _headline(card: Scorecard) -> str:
-    say = card.say
-    before, after = f"{card.overall_before:.1f}", f"{card.overall_after:.1f}"
-    if not card.topics:
-        return say("{after} of 10, before any debate", after=after)
-    if before == after:
-        return say("It stays at {after} of 10", after=after)
-    most = max(card.categories, key=lambda one: abs(one.difference)).category
-    values = {"before": before, "after": after, "category": most}
-    if card.overall_after < card.overall_before:
-        return say("Down from {before} to {after}, most of it in {category}", **values)
-    return say("Up from {before} to {after}, most of it in {category}", **values)
 
 
 def _facts(card: Scorecard) -> Iterator[Fact]:

@@ -171,6 +171,19 @@ class Scorecard(Rated):
         moves = ", ".join(f"{one.category} {moved(one.before, one.after)}" for one in self.categories)
         return say("{before:.1f} → {after:.1f} overall; {moves}", before=self.overall_before, after=after, moves=moves)
 
+    def listed(self) -> str:
+        say = self.say
+        before, after = f"{self.overall_before:.1f}", f"{self.overall_after:.1f}"
+        if not self.topics:
+            return say("{after} of 10, before any debate", after=after)
+        if before == after:
+            return say("It stays at {after} of 10", after=after)
+        most = max(self.categories, key=lambda one: abs(one.difference)).category
+        values = {"before": before, "after": after, "category": most}
+        if self.overall_after < self.overall_before:
+            return say("Down from {before} to {after}, most of it in {category}", **values)
+        return say("Up from {before} to {after}, most of it in {category}", **values)
+
     def rated(self) -> float | None:
         return self.overall_after
 

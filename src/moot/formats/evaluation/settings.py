@@ -21,9 +21,9 @@ SIDES = ("advocate", "challenger")
 ARBITER = Seat("arbiter", "Arbiter", "judge", max_tokens=500, temperature=0.2)
 SEATS = (
     Seat("evaluator", "Evaluator", "judge", max_tokens=700, temperature=0.2),
-    Seat("red_team", "Red team", "debater", max_tokens=700, temperature=0.8),
     Seat("advocate", "Advocate", "debater", max_tokens=600),
     Seat("challenger", "Challenger", "debater", max_tokens=600),
+    Seat("red_team", "Red team", "debater", max_tokens=700, temperature=0.8),
     ARBITER,
     *jury(ARBITER),
 )

@@ -58,7 +58,7 @@ def _agreed(debate: Debate[Any]) -> Cap:
         wanted = "; ".join(filter(None, (_wanted(debate, seat) for seat in found.differing)))
         lift = wanted or say("an answer to what {names} holds against it", names=differing)
         level = MEDIUM if found.of_most else LOW
-        return Cap(level, say("{names} agree, {others} not", names=agreeing, others=differing), lift)
+        return Cap(level, say("{names} agree, but not {others}", names=agreeing, others=differing), lift)
     if last_round(debate) == 1:
         lift = say("another round, in which the recommendation has to stand against objections")
         return Cap(MEDIUM, say("everybody agreed in the first round"), lift)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, Field
 
 from moot.core.debate import Issue, Record, Turn
+from moot.core.page import told
 from moot.core.quoting import quotes_of
 from moot.core.script import Debate
 from moot.core.trust import Basis, Trust, VoteResult
@@ -129,6 +130,9 @@ class Decision(Rated):
                 return say("{decision} ({level} confidence, approved)", **what)
             case False:
                 return say("{decision} ({level} confidence, rejected)", **what)
+
+    def listed(self) -> str:
+        return told(self.summary).headline or self.headline()
 
     def rated(self) -> float | None:
         return None if self.fallback else {"High": 9.0, "Medium": 6.0, "Low": 3.0}[self.confidence]

@@ -31,6 +31,13 @@ class PollOutcome(Outcome):
             return say("{answer} wins by {rule}; {n} of {all} put it first", **values, rule=rule_name(self.rule, say))
         return say("{answer}: {n} of {all} independent answers", **values)
 
+    def told(self) -> str:
+        """How many say so, for whoever has read what."""
+        if self.winner is None or self.rule in RANKED:
+            return self.headline() if self.winner else f"{self.why[:1].upper()}{self.why[1:]}."
+        number, whole = self.poll.counts[self.winner], self.poll.number
+        return self.say("{n} of {all} independent answers say so.", n=number, all=whole)
+
     def table(self) -> Rows:
         say, poll = self.say, self.poll
         by_rule = any(points != poll.counts[answer] for answer, points in self.tally.items())
@@ -41,7 +48,7 @@ class PollOutcome(Outcome):
                 str(number),
                 percent(number / (poll.number or 1)),
                 str(poll.mirrored[answer]),
-                f"{self.tally[answer]:g}",
+                f"{self.tally.get(answer, 0):g}",
             )
             for answer, number in poll.counts.items()
         ]

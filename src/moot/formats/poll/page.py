@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from moot.core.charts import CountChart
-from moot.core.page import Figure, Lines, OutcomePage, Prose, Section, Table, lines_of, present
+from moot.core.page import Beside, Block, Figure, Lines, OutcomePage, Prose, Section, Table, lines_of, present
 from moot.core.script import Debate
 from moot.formats.poll.outcome import PollOutcome, label
 from moot.trust.block import block_of
@@ -16,10 +16,10 @@ def page(debate: Debate[Any], outcome: PollOutcome) -> OutcomePage:
     return OutcomePage(
         label=say("What most say"),
         headline=label(outcome.winner, say) if outcome.winner else say("Undecided"),
-        lead=outcome.headline(),
+        lead=outcome.told(),
         trust=block_of(outcome),
         sections=present(
-            Section("ballots", say("Ballots"), (Figure(ballots(outcome)), Table(outcome.table()))),
+            Section("ballots", say("Ballots"), (Beside((Block("", (Figure(ballots(outcome)),)), Block("", (Table(outcome.table()),)))),)),
             Section("reasons", say("Their reasons"), (Prose(outcome.summary),)),
             Section("caveats", say("Before you trust it"), (Lines(lines_of(*caveats), "turn"),) if caveats else ()),
         ),

@@ -58,8 +58,11 @@ class FinishedPages:
 
     async def compare(self, request: Request) -> Response:
         """Two debates side by side; with one alone, those it may be compared with."""
-        asked = [request.query_params.get(name, "").strip() for name in ("a", "b")]
-        chosen = [each for each in asked if each]
+        query = request.query_params
+        asked = [query.get("a", ""), query.get("b", ""), *query.getlist("compare")]  # which is how a list ticks them
+        chosen = [each.strip() for each in asked if each.strip()]
+        if len(chosen) > 2:
+            raise InvalidInput(f"two debates are compared at a time, and {len(chosen)} are ticked")
         if len(chosen) < 2:
             return await self._choose(chosen[0] if chosen else "")
         a, b = [await self._app.read(each) for each in chosen]
@@ -95,6 +98,7 @@ class Texts(NamedTuple):
     title: str
     a: tuple[Piece, ...]
     b: tuple[Piece, ...]
+    strong: bool = False
 
 
 class SideView(NamedTuple):
@@ -126,15 +130,15 @@ def _side(letter: str, reading: Reading, both: Comparison) -> SideView:
 
 
 def _texts(both: Comparison) -> Iterator[Texts]:
-    for title, read in (("Outcome", _outcome), ("How far it can be trusted", _trust), ("Dissent", _dissent)):
+    for title, read in (
+        ("Outcome", lambda each: each.page.headline if each.page else each.status_text),
+        ("", lambda each: each.page.lead if each.page else ""),
+        ("How far it can be trusted", _trust),
+        ("Dissent", _dissent),
+    ):
         a, b = (read(each) for each in (both.a, both.b))
         if a or b:
-            yield Texts(title, *marked(a, b))
-
-
-def _outcome(reading: Reading) -> str:
-    page = reading.page
-    return " ".join(filter(None, (f"{page.headline}.", page.lead))) if page else reading.status_text
+            yield Texts(title, *marked(a, b), strong=title == "Outcome")
 
 
 def _trust(reading: Reading) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -61,15 +62,16 @@ class Home:
         asked = {name: request.query_params.get(name, "") for name in ASKED}
         query = request.query_params
         places = {"after": query.get("after") or query.get("cursor", ""), "before": query.get("before", "")}
-        if not any((*asked.values(), *places.values())) and not await self._app.listing.count():
-            return await self._frame.page(
-                "home.html", cards=self._cards(), recorded=examples()[0], **await self._about(request)
-            )
+        counts = await self._app.listing.counts()
+        about = {**await self._about(request), "waiting": _number(counts, Wanted(status=Status.WAITING))}
         is_first = not any((*asked.values(), *places.values()))
-        found = await self._list(asked, places, is_first)
-        waiting, live = (await self._waiting(), await self._live()) if is_first else ((), ())
-        about = {**found, **await self._about(request), "waiting_list": waiting, "live_list": live, "asked": asked}
-        return await self._frame.page("list.html", statuses=list(STATUS_TEXTS.items()), link=_link, **about)
+        if is_first and not _number(counts, Wanted()):
+            return self._frame.bare("home.html", cards=self._cards(), recorded=examples()[0], **about)
+        about |= await self._list(asked, places, counts)
+        about |= {"is_first": is_first, "asked": asked, "statuses": list(STATUS_TEXTS.items()), "link": _link}
+        about |= {"waiting_list": await self._waiting(counts) if is_first else ()}
+        about |= {"live_list": await self._live(counts) if is_first else ()}
+        return self._frame.bare("list.html", **about)
 
     async def delete(self, request: Request) -> Response:
         debate_id, back = request.path_params["id"], last(await posted_by(request), "back")
@@ -86,7 +88,9 @@ class Home:
         )
         return to(f"/debates/{record.id}")
 
-    async def _list(self, asked: Mapping[str, str], places: Mapping[str, str], is_first: bool) -> dict[str, Any]:
+    async def _list(
+        self, asked: Mapping[str, str], places: Mapping[str, str], counts: Counter[Wanted]
+    ) -> dict[str, Any]:
         status = Status(asked["status"]) if asked["status"] in set(Status) else None
         hidden = bool(asked["trash"])
         at_rest = status is None and not asked["q"] and not hidden
@@ -98,12 +102,15 @@ class Home:
         newer, older = (more, bool(shown)) if before else (bool(after), more)
         return {
             "rows": [self._row(each) for each in shown],
-            "count": await self._app.listing.count(wanted),
+            "count": await self._count(wanted, counts),
             "newer": _link(asked, before=cursor(shown[0].record)) if newer and shown else "",
             "older": _link(asked, after=cursor(shown[-1].record)) if older and shown else "",
-            "trashed": 0 if hidden else await self._app.listing.count(Wanted(hidden=True)),
-            "is_first": is_first,
+            "trashed": 0 if hidden else _number(counts, Wanted(hidden=True)),
         }
+
+    async def _count(self, wanted: Wanted, counts: Counter[Wanted]) -> int:
+        is_counted = not wanted.words and wanted.status is not Status.FAILED  # which is also what cannot be read
+        return _number(counts, wanted) if is_counted else await self._app.listing.count(wanted)
 
     def _row(self, summary: Summary) -> tuple[Summary, Reading]:
         return summary, self._app.reading(StoredDebate(summary.record))
@@ -142,15 +149,30 @@ class Home:
             for _, format, starter in sorted(kept, key=lambda each: each[0])
         ]
 
-    async def _waiting(self) -> list[dict[str, Any]]:
-        found = await self._app.listing.page(PINNED, Wanted(status=Status.WAITING))
-        readings = [await self._app.read(each.record.id) for each in found]
-        return [await asyncio.to_thread(_asks, reading) for reading in readings]
+    async def _waiting(self, counts: Counter[Wanted]) -> list[dict[str, Any]]:
+        return [await asyncio.to_thread(_asks, each) for each in await self._pinned(counts, Status.WAITING)]
 
-    async def _live(self) -> list[dict[str, Any]]:
-        found = [each for status in LIVE for each in await self._app.listing.page(PINNED, Wanted(status=status))]
-        readings = [await self._app.read(each.record.id) for each in found[:PINNED]]
-        return [await asyncio.to_thread(_goes_on, reading) for reading in readings]
+    async def _live(self, counts: Counter[Wanted]) -> list[dict[str, Any]]:
+        return [await asyncio.to_thread(_goes_on, each) for each in await self._pinned(counts, *LIVE)]
+
+    async def _pinned(self, counts: Counter[Wanted], *statuses: Status) -> list[Reading]:
+        """Of each status only if there are any, which has been counted."""
+        wanted = [each for each in (Wanted(status=status) for status in statuses) if _number(counts, each)]
+        found = [summary for each in wanted for summary in await self._app.listing.page(PINNED, each)]
+        return [await self._app.read(each.record.id) for each in found[:PINNED]]
+
+
+def _number(counts: Counter[Wanted], wanted: Wanted) -> int:
+    """How many a list without words would have."""
+    chosen = (
+        number
+        for each, number in counts.items()
+        if each.hidden == wanted.hidden
+        and wanted.status in (None, each.status)
+        and wanted.format in (None, each.format)
+        and not (wanted.at_rest and each.status in (*LIVE, Status.WAITING))
+    )
+    return sum(chosen)
 
 
 def _asks(reading: Reading) -> dict[str, Any]:

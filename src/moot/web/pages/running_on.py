@@ -74,7 +74,7 @@ class Bill(NamedTuple):
 
 
 def bill(found: Expected, prices: Mapping[str, str]) -> Bill:
-    typical, most, models = found.typical, found.most, Counter(map(short_model, found.models))
+    typical, most, models = found.typical, found.most, Counter(short_model(each).partition(":")[2] or short_model(each) for each in found.models)
     return Bill(
         sum=sum_text(found),
         most="the price of a model is not known" if most.cost is None else f"at most {money(most.cost)}",

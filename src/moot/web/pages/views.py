@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -59,6 +60,11 @@ def age_text(seconds: float) -> str:
             number = int(seconds // size)
             return f"{number} {name}{'' if number == 1 else 's'} ago"
     return "just now"
+
+
+def day_text(at: float) -> str:
+    day = datetime.fromtimestamp(at, UTC)
+    return f"{day.day} {day:%B %Y}"
 
 
 def duration_text(seconds: float) -> str:

@@ -6,12 +6,23 @@ const EVERY = 3000;
 
 setInterval(async () => {
   const rows = document.getElementById("rows");
-  if (rows?.dataset.live !== "1" || document.hidden || rows.contains(document.activeElement)) return;
+  if (rows?.dataset.live !== "1" || document.hidden || rows.contains(document.activeElement) || ticked().length) return;
   const response = await fetch(location.href).catch(() => null);
   if (!response?.ok) return;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("rows");
   if (fresh && !rows.querySelector(".gone")) rows.replaceWith(fresh);
 }, EVERY);
+
+// Two are compared: the third tick takes the place of the first.
+const order = [];
+const ticked = () => document.querySelectorAll("[name=compare]:checked");
+document.addEventListener("change", ({target}) => {
+  if (target.name !== "compare") return;
+  if (order.includes(target)) order.splice(order.indexOf(target), 1);
+  if (target.checked) order.push(target);
+  while (ticked().length > 2 && order.length) order.shift().checked = false;
+  if (ticked().length === 2) say("Two chosen: Compare is at the end of the list");
+});
 
 document.addEventListener("submit", async (event) => {
   const form = event.target.closest("[data-delete]");
