@@ -23,7 +23,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import moot.web.pages
 from moot.core.charts import (
     ChartData,
     LineChart,
@@ -43,7 +42,7 @@ from moot.core.format import AnyFormat
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trust import Judging, Trust
-from moot.export.charts import COST, TOKENS, Chart, Drawn, taken
+from moot.export.charts import COST, TOKENS, Chart, Drawn, figures, taken
 from moot.export.charts import drawn as chart_of
 from moot.export.charts.bars import Amount, bars
 from moot.export.charts.drawing import SHAPES, WIDE, WIDTH, fitting, ticks, width_of
@@ -62,12 +61,12 @@ from moot.formats.panel.format import PANEL
 from moot.reading.debate import Reading
 from moot.text.plain import JOINERS
 from moot.trust.judging import weigh
+from moot.web.pages.assets import FOLDER as ASSETS
 from stage import Panelists, Stage, ballot, judged
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
-STATIC = Path(moot.web.pages.__file__).parent / "static"
-STYLE = (STATIC / "charts.css").read_text(encoding="utf-8")
-TOKENS_OF_ALL = (STATIC / "base.css").read_text(encoding="utf-8")
+STYLE = (figures.FOLDER / "charts.css").read_text(encoding="utf-8")
+TOKENS_OF_ALL = (ASSETS / "base.css").read_text(encoding="utf-8")
 SCORES, SHARES = Axis(10, plain), Axis(1, percent)
 SVG = "{http://www.w3.org/2000/svg}"
 COLOURS = {"debater_a": 0, "debater_b": 1}

@@ -136,4 +136,4 @@ async def test_the_html_document_has_the_map_whose_boxes_lead_to_the_speeches() 
 async def test_without_claims_the_html_document_has_no_map() -> None:
     stage, _ = await played(company(), ledger="off")
     reading = Reading(StoredDebate(await stage.record(), tuple(await stage.turns())), stage.format)
-    assert "<svg" not in export(reading, "html")
+    assert 'class="drawn"' not in export(reading, "html")

@@ -26,9 +26,12 @@ def export(reading: Reading, style: str) -> str:
 
             return aif(reading)
         case "html":
-            from moot.export.html import page
+            from moot.export.charts.figures import figures
+            from moot.export.html import Drawings, page
 
-            return page(document(reading), reading.record.title, _map(reading))
+            say = reading.outcome.say if reading.outcome else reading.record.language
+            drawings = Drawings(figures(reading), _map(reading), say("Outcome"), say("Charts"))
+            return page(document(reading), reading.record.title, drawings)
     raise InvalidInput(f"cannot export as {style!r}; choose md, json, html, argdown or aif")
 
 

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
+from moot.export.charts.figures import FOLDER
 from moot.text.markdown import split_front_matter
 from moot.text.plain import one_line
 
@@ -58,14 +59,27 @@ hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
   pre, blockquote, tr { break-inside: avoid } }
 """
 
-MAP = """\
-:root { --bad: #a32420; --good: #1b6e43; --seat-0: #565c64; --seat-1: #1d62c4; --seat-2: #96340a; --seat-3: #3d1a78;
-  --seat-4: #1b5a3c; --seat-5: #bb3d73; --seat-6: #7a6a0c }
-@media (prefers-color-scheme: dark) { :root { --bad: #ff9a8f; --good: #86d9a5; --seat-0: #a7adb4; --seat-1: #62a9f8;
+TOKENS = """\
+:root { --card: #fff; --sunk: #ebe8e0; --edge: #8b8c88; --accent: #0b6567; --accent-tint: #e4f0ef; --good: #22693f;
+  --bad: #a3271f; --sans: system-ui, -apple-system, "Segoe UI", sans-serif; --t-2: .8125rem; --t-3: .875rem;
+  --t-4: .9375rem; --seat-0: #565c64; --seat-1: #1d62c4; --seat-2: #96340a; --seat-3: #3d1a78; --seat-4: #1b5a3c;
+  --seat-5: #bb3d73; --seat-6: #7a6a0c }
+@media screen and (prefers-color-scheme: dark) { :root { --card: #1b1f23; --sunk: #2a3035; --edge: #747c83;
+  --accent: #6ed1cb; --accent-tint: #16302f; --good: #86d3a1; --bad: #ff9d92; --seat-0: #a7adb4; --seat-1: #62a9f8;
   --seat-2: #f8845a; --seat-3: #d2c5ff; --seat-4: #7ff0ab; --seat-5: #d08fb2; --seat-6: #e8bd2c } }
 .seat-0 { --seat: var(--seat-0) } .seat-1 { --seat: var(--seat-1) } .seat-2 { --seat: var(--seat-2) }
 .seat-3 { --seat: var(--seat-3) } .seat-4 { --seat: var(--seat-4) } .seat-5 { --seat: var(--seat-5) }
 .seat-6 { --seat: var(--seat-6) }
+"""
+"""What drawings need besides; the colours of seats are those of the pages."""
+
+CHARTS = """\
+.figures { display: grid; gap: 1.75rem 1.5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr)) }
+.figures .wide { grid-column: 1 / -1 } .figures .scroll > .chart { min-inline-size: 36rem } .scroll { overflow-x: auto }
+.figures figure { font-family: var(--sans); break-inside: avoid } .figures table { font-size: .8125rem; margin: 0 }
+"""
+
+MAP = """\
 .drawn { width: min(100vw - 2rem, 78rem); margin: 3rem 0 0 calc(50% - min(50vw - 1rem, 39rem)); overflow-x: auto }
 .drawn figcaption { margin: 0 0 1rem; color: var(--soft); font: .875rem/1.5 system-ui, sans-serif }
 .map { display: block; margin: 0 auto; max-width: 100%; height: auto; min-width: 46rem }
@@ -105,12 +119,36 @@ PAGE = """\
 """
 
 
-def page(markdown_text: str, title: str, drawn: str = "") -> str:
-    """The whole file, with a drawing of ours below; front matter is left out, and each turn keeps its anchor."""
-    body = _body(split_front_matter(markdown_text)[1])
-    if drawn:
-        body += f'<figure class="drawn">{drawn}</figure>\n'
-    style = f"{STYLE}{MAP}" if drawn else STYLE
+class Drawings(NamedTuple):
+    """What is drawn of a debate: our own HTML, and the titles before and of the charts."""
+
+    figures: Sequence[str] = ()
+    map: str = ""
+    outcome: str = "Outcome"
+    charts: str = "Charts"
+
+
+NOTHING = Drawings()
+
+
+def page(markdown_text: str, title: str, drawings: Drawings = NOTHING) -> str:
+    """The whole file; front matter is for tools and left out, and each turn keeps its anchor.
+
+    Charts come after the part that is called as the outcome is, or else after the first one; the map is the last.
+    """
+    body, style = _body(split_front_matter(markdown_text)[1]), STYLE
+    if drawings.figures or drawings.map:
+        style += TOKENS
+    if drawings.figures:
+        first = max(body.find(f"<h2>{escape(drawings.outcome)}</h2>"), body.find("<h2"))
+        place = body.find("<h2", first + 1)
+        at = place if place > first else len(body)
+        drawn = f'<h2>{escape(drawings.charts)}</h2>\n<div class="figures">{"".join(drawings.figures)}</div>\n'
+        body = f"{body[:at]}{drawn}{body[at:]}"
+        style += (FOLDER / "charts.css").read_text("utf-8") + CHARTS
+    if drawings.map:
+        body += f'<figure class="drawn">{drawings.map}</figure>\n'
+        style += MAP
     return PAGE.format(title=escape(one_line(title)), style=style, body=body)
 
 

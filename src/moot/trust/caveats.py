@@ -14,7 +14,7 @@ def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> 
     """Whether the judge may favour its own kind; `judged` maps seats to their titles."""
     say, models = debate.language, {seat: _models_of(debate, seat) for seat in (judge, *judged)}
     if len(every := set().union(*models.values())) == 1:
-        yield say("one model, {model}, spoke in every seat", model=every.pop().rpartition("#")[2])
+        yield say("one model, {model}, spoke in every seat", model=_shown(every.pop()))
         return
     for family in sorted({model_family(model) for model in models[judge]}):
         kin = [title for seat, title in judged.items() if family in map(model_family, models[seat])]
@@ -28,7 +28,12 @@ def only_model(debate: Debate[Any]) -> str:
     beside = debate.checks & {BALLOT}
     spoke = {turn.model for turn in debate.transcript if turn.model and turn.kind not in beside}
     spoke = spoke or {seat.model for seat in debate.seats.values()}
-    return spoke.pop().rpartition("#")[2].removeprefix("recorded:") if len(spoke) == 1 else ""
+    return _shown(spoke.pop()) if len(spoke) == 1 else ""
+
+
+def _shown(model: str) -> str:
+    """Without the address of its server; that of a recording is nothing that could be called."""
+    return model.rpartition("#")[2].removeprefix("recorded:")
 
 
 def _models_of(debate: Debate[Any], seat: str) -> set[str]:

@@ -23,7 +23,6 @@ from moot.core.page import (
     TrustBlock,
     lines_of,
     present,
-    told,
 )
 from moot.core.script import Debate
 from moot.formats.critique.final_answer import FinalAnswer, severity_word, status_word, why_ended

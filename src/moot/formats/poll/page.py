@@ -13,13 +13,14 @@ from moot.trust.block import block_of
 
 def page(debate: Debate[Any], outcome: PollOutcome) -> OutcomePage:
     say, caveats = outcome.say, outcome.caveats
+    drawn, counted = Block("", (Figure(ballots(outcome)),)), Block("", (Table(outcome.table()),))
     return OutcomePage(
         label=say("What most say"),
         headline=label(outcome.winner, say) if outcome.winner else say("Undecided"),
         lead=outcome.told(),
         trust=block_of(outcome),
         sections=present(
-            Section("ballots", say("Ballots"), (Beside((Block("", (Figure(ballots(outcome)),)), Block("", (Table(outcome.table()),)))),)),
+            Section("ballots", say("Ballots"), (Beside((drawn, counted)),)),
             Section("reasons", say("Their reasons"), (Prose(outcome.summary),)),
             Section("caveats", say("Before you trust it"), (Lines(lines_of(*caveats), "turn"),) if caveats else ()),
         ),

@@ -10,6 +10,8 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from moot.export.charts import figures
+
 FOLDER = Path(__file__).parent / "static"
 PREFIX = "/static"
 FOREVER = "public, max-age=31536000, immutable"
@@ -19,9 +21,10 @@ _VERSION = re.compile(r"[0-9a-f]{12}/")
 class Assets(StaticFiles):
     """One hash over all files: a script that imports another from beside it gets that one under the same address."""
 
-    def __init__(self, folder: Path = FOLDER) -> None:
-        super().__init__(directory=folder)
-        self.version = _hash(folder)
+    def __init__(self) -> None:
+        super().__init__(directory=FOLDER)
+        self.all_directories = [FOLDER, figures.FOLDER]
+        self.version = _hash(FOLDER, figures.FOLDER)
 
     def url(self, name: str) -> str:
         return f"{PREFIX}/{self.version}/{name}"
@@ -34,9 +37,9 @@ class Assets(StaticFiles):
         return response
 
 
-def _hash(folder: Path) -> str:
+def _hash(*folders: Path) -> str:
     whole = hashlib.sha256()
-    for file in sorted(folder.rglob("*")):
-        if file.is_file():
+    for folder in folders:
+        for file in sorted(each for each in folder.rglob("*") if each.is_file()):
             whole.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
     return whole.hexdigest()[:12]

@@ -17,6 +17,7 @@ from moot.app import App
 from moot.core.debate import Status
 from moot.core.trace import iso
 from moot.errors import Busy, MootError, NotFound, StoreError, WrongStatus
+from moot.export.charts.figures import figure
 from moot.reading.words import notice_text, short_model, title_of
 from moot.text.plain import printable
 from moot.web.charts.pictures import picture
@@ -100,6 +101,7 @@ def _templates(asset: Callable[[str], str]) -> Environment:
     made.filters["clock"] = lambda at: datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
     made.filters["day"] = day_text
     made.filters["drawing"] = Markup  # our own drawings, whose text is escaped
+    made.filters["figure"] = lambda each: Markup(figure(each))  # noqa: S704 - the same
     made.filters["picture"] = lambda each: Markup(picture(each))  # noqa: S704 - the same
     made.filters |= {
         "line": in_a_line,

@@ -24,7 +24,7 @@ class Use(NamedTuple):
 
     @property
     def model(self) -> str:
-        return short_model(self.name).partition(":")[2] or short_model(self.name)
+        return _named(self.name)
 
     @property
     def provider(self) -> str:
@@ -74,7 +74,7 @@ class Bill(NamedTuple):
 
 
 def bill(found: Expected, prices: Mapping[str, str]) -> Bill:
-    typical, most, models = found.typical, found.most, Counter(short_model(each).partition(":")[2] or short_model(each) for each in found.models)
+    typical, most, models = found.typical, found.most, Counter(map(_named, found.models))
     return Bill(
         sum=sum_text(found),
         most="the price of a model is not known" if most.cost is None else f"at most {money(most.cost)}",
@@ -85,6 +85,11 @@ def bill(found: Expected, prices: Mapping[str, str]) -> Bill:
         one_model=len(models) == 1,
         prices=prices,
     )
+
+
+def _named(model: str) -> str:
+    """Without its provider, where it has one."""
+    return short_model(model).partition(":")[2] or short_model(model)
 
 
 def sum_text(found: Expected) -> str:
