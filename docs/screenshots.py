@@ -1,210 +1,222 @@
 """Take the pictures of the pages that the documentation shows: python docs/screenshots.py [FOLDER]
 
-A real server with a scripted model plays a panel and a duel; Chromium looks at them. Needs playwright and chromium.
+A real server plays the examples that ship with moot; Chromium looks at them. Beside the pictures stands the structure
+of every page in them (structure.txt), by which a test knows that they are out of date. Needs playwright and chromium.
 """
 
 import asyncio
-import json
-import re
 import shutil
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager
+from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
-from playwright.async_api import Browser, Page, async_playwright
+import httpx
 
-from moot.app import build
-from moot.llm.client import Request
+from moot.app import App, build
+from moot.core.debate import Status
+from moot.examples.catalog import MODEL, Example, examples
+from moot.llm.client import Completion, Request
+from moot.llm.models import EXAMPLE_SPEED
+from moot.llm.replays import Replays
 from moot.runs.embedded import EmbeddedQueue
 from moot.settings import AppSettings, Price
-from moot.testing import ScriptedModel
 from moot.web.server import Uvicorn, build_app, listening
 from moot.web.stream.hub import Hub
 
-QUESTION = "Should a team of six replace its REST API with GraphQL this year?"
-CLAIM = "Remote work makes software teams better"
-FAST, CALM = "Performance Advocate", "Operational Simplicity"
-DEBATERS = {
-    FAST: [
-        "**Adopt GraphQL, but only for the mobile screens.** The home screen makes eleven REST calls; on a slow "
-        "connection each one costs a round trip. One query answers it in a single trip.\n\n"
-        "- The app asks for exactly what it shows, so payloads shrink.\n"
-        "- New screens need no new endpoint, so the mobile team stops waiting.\n\n"
-        "I would give up the simple cache in front of REST for that.",
-        "You say caching at the edge is lost. It is lost for *uncached personal data*, which was never cached: the "
-        "home screen is different for everyone. I concede that public catalogue pages should stay on REST.",
-        "At two screens a month the waiting is smaller than I claimed. I would accept two aggregate endpoints now, if "
-        "we agree on a number at which we look again: **more than four new screens a month**.",
-    ],
-    CALM: [
-        "**Stay with REST and add two aggregate endpoints.** Six people already run nine services. A graph needs "
-        "query limits, a schema registry, and somebody who is woken at night when a nested query takes the database "
-        "down.\n\n1. Two endpoints for the home screen remove most of the round trips.\n"
-        "2. HTTP caches, logs and alerts go on working as they are.\n\n"
-        "The price: each new screen costs us an endpoint.",
-        "One query per screen is true, and one *unbounded* query per bug is true as well. You have not said who "
-        "writes the cost limits. If the catalogue stays on REST, we run two stacks with six people.",
-        "Two screens a month is two endpoints a month, which is an afternoon each. Nobody is woken for an endpoint. "
-        "A date to look again costs nothing, and I support it.",
-    ],
-}
-MODERATOR = {
-    "analysis": {
-        "framing": "A small team weighs fewer round trips on mobile against one more thing to run. "
-        "It depends on how many screens change each month, and on who is on call.",
-        "domain": "architecture",
-        "constraints": ["six people", "this year"],
-        "too_vague": False,
-        "question": "",
-        "debaters": 2,
-        "perspectives": [FAST, CALM],
-    },
-    "summary": "Two things are open: how many round trips two aggregate endpoints would really save, and who would "
-    "keep a graph's query costs in check. Please speak to both.",
-    "evaluation": {
-        "summary": "Both agree that the home screen is the problem and that public pages stay on REST. They differ on "
-        "whether six people can afford to run a second kind of API.",
-        "state": "new_ground",
-        "decision": "continue",
-    },
-    "synthesis": {
-        "recommendation": "Keep REST, and add two aggregate endpoints for the home screen this quarter. Measure again "
-        "in three months: if the mobile team still waits for endpoints, put GraphQL in front of the mobile screens "
-        "alone, with persisted queries.",
-        "perspectives": [
-            {
-                "perspective": FAST,
-                "key_arguments": [
-                    "The home screen makes eleven REST calls; one query answers it in a single trip.",
-                    "New screens need no new endpoint, so the mobile team stops waiting.",
-                ],
-                "trade_offs_accepted": "Public catalogue pages stay on REST.",
-            },
-            {
-                "perspective": CALM,
-                "key_arguments": [
-                    "Two endpoints for the home screen remove most of the round trips.",
-                    "A graph needs query limits, a schema registry, and somebody who is woken at night.",
-                ],
-                "trade_offs_accepted": "Each new screen costs an endpoint.",
-            },
-        ],
-        "agreement": ["The home screen is the problem.", "Public pages stay on REST."],
-        "tensions": ["Speed of building screens against things to run at night."],
-        "caveats": ["If more than four screens change each month, the balance tips."],
-        "dissent": "The Performance Advocate holds that waiting three months costs more than a gateway would.",
-        "tasks": ["Add two aggregate endpoints", "Measure round trips before and after"],
-        "acceptance": ["The home screen loads with at most three calls"],
-    },
-}
-SPEECHES = {
-    "FOR": [
-        "Remote teams write things down. What is written can be searched, questioned and handed to whoever joins "
-        "next year; what is said at a desk is gone by Friday.",
-        "My opponent praises the whiteboard. A whiteboard serves those in the room. A shared document serves those "
-        "in the room, those at home, and those not hired yet.",
-    ],
-    "AGAINST": [
-        "Writing things down is a habit, not a place. What distance takes away is the question nobody schedules: "
-        "the newcomer who looks puzzled, and is helped within the minute.",
-        "Documents record what we knew to ask. Teams get better through what they did not know to ask, and that "
-        "happens between people who see each other.",
-    ],
-}
+PICTURES = Path(__file__).with_name("pictures")
+WIDTH, HEIGHT = 1280, 860
 
 
-def reply(request: Request) -> str:
-    """What the seat says that is asked."""
-    asked = request.messages[-1].content
-    if request.schema and "score" in json.dumps(request.schema.schema):
-        sides = [name for name in request.schema.schema["properties"] if name.startswith("score_")]
-        summary = "Both sides agreed that habits matter; only one said what distance itself changes, and showed how."
-        return json.dumps({"summary": summary, **dict(zip(sides, (6, 8), strict=True))})
-    for stance, speeches in SPEECHES.items():
-        if f" {stance} this" in asked:
-            return speeches["You open" not in asked and "First answer" not in asked]
-    speaker = (re.findall(r"^You are (?:the )?(.+?)\.(?: |$)", asked, re.MULTILINE) or ["moderator"])[-1]
-    kind = request.schema.name if request.schema else "opening"
-    if speaker in DEBATERS:
-        first, rebuttal, last = DEBATERS[speaker]
-        speech = first if "strongest reasons from your perspective" in asked else last
-        return json.dumps({"content": rebuttal, "responding_to": []}) if kind == "rebuttal" else speech
-    part = MODERATOR[kind if request.schema else "summary"]
-    return part if isinstance(part, str) else json.dumps(part)
+class Recorded:
+    """Answers as a large model did; when it is held, those who open stop in the middle of their speeches."""
 
-
-class Pace:
-    """A hundred words a second at most, and none at all while somebody takes a picture."""
-
-    def __init__(self) -> None:
-        self.going = asyncio.Event()
+    def __init__(self, speed: float | None) -> None:
+        self._client = Replays([each.recording for each in examples()], speed)
+        self.going, self.held = asyncio.Event(), asyncio.Event()
         self.going.set()
+        self._speeches = 0
 
-    async def __call__(self) -> None:
-        await self.going.wait()
-        await asyncio.sleep(0.012)
-
-
-async def take(browser: Browser, url: str, pace: Pace, folder: Path) -> None:
-    context = await browser.new_context(viewport={"width": 1280, "height": 860}, device_scale_factor=1.5)
-    page = await context.new_page()
-    await page.goto(f"{url}/new?format=duel")
-    await page.fill("#topic", CLAIM)
-    await page.click("button[value=start]")
-    await page.wait_for_selector("#outcome .headline")
-    await page.goto(f"{url}/new?format=panel")
-    await page.fill("#topic", QUESTION)
-    await page.screenshot(path=folder / "new.png")
-    await page.fill("#panel-max_rounds", "2")
-    await page.click("button[value=start]")
-    await page.locator(".turn.speaking.beside").filter(has_text="eleven REST").wait_for()
-    pace.going.clear()
-    await shot(page, folder / "live.png", ".round:last-of-type")
-    pace.going.set()
-    await page.wait_for_selector("button[value=continue]")
-    await shot(page, folder / "checkpoint.png", ".checkpoint")
-    await page.fill("#words", "We change about two screens a month.")
-    await page.click("button[value=guide]")
-    await page.wait_for_selector("button[value=approve]")
-    await page.click("button[value=approve]")
-    await page.wait_for_selector("#outcome .headline")
-    await page.goto(page.url.partition("#")[0])
-    await page.screenshot(path=folder / "outcome.png")
-    await page.emulate_media(color_scheme="dark")
-    await page.screenshot(path=folder / "outcome-dark.png")
-    await page.emulate_media(color_scheme="light")
-    await page.goto(url)
-    await page.screenshot(path=folder / "list.png", clip={"x": 0, "y": 0, "width": 1280, "height": 460})
-    await context.close()
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        if self.going.is_set() or request.schema:
+            return await self._client.complete(request, on_text)
+        said: list[str] = []
+        told = await self._client.complete(request, said.append)
+        self._speeches += 1  # the first is the moderator's, then three debaters open
+        half = len(said) * (3 + self._speeches) // 15 if self._speeches > 1 else len(said)
+        on_text("".join(said[:half]))
+        if self._speeches > 1:
+            if self._speeches == 4:
+                self.held.set()
+            await self.going.wait()
+        on_text("".join(said[half:]))
+        return told
 
 
-async def shot(page: Page, path: Path, what: str) -> None:
-    await page.locator(what).scroll_into_view_if_needed()
-    await page.screenshot(path=path)
+class Scene(NamedTuple):
+    """A page as it is at this moment, by the name of its picture."""
+
+    name: str
+    path: str
+
+
+async def scenes(app: App, model: Recorded) -> AsyncIterator[Scene]:
+    """From the first visit to a decision."""
+    panel, duel = examples()
+    yield Scene("first", "/")
+    yield Scene("new", f"/new?{urlencode({'format': panel.format, 'topic': panel.topic})}")
+    debate_id = await _started(app, duel)
+    await _until(app, debate_id, Status.FINISHED)
+    yield Scene("duel", f"/debates/{debate_id}")
+    model.going.clear()
+    debate_id = await _started(app, panel, checkpoints=True)
+    await model.held.wait()
+    yield Scene("live", f"/debates/{debate_id}")
+    model.going.set()
+    await _until(app, debate_id, Status.WAITING)
+    yield Scene("checkpoint", f"/debates/{debate_id}")
+    await app.reply(debate_id, "continue")
+    await _until(app, debate_id, Status.WAITING)
+    await app.reply(debate_id, "approve")
+    await _until(app, debate_id, Status.FINISHED)
+    yield Scene("outcome", f"/debates/{debate_id}")
+    yield Scene("list", "/")
+
+
+async def _started(app: App, example: Example, **chosen: Any) -> str:
+    settings = {**example.settings(), **chosen}
+    return (await app.create(example.format, example.topic, settings, start=True)).id
+
+
+async def _until(app: App, debate_id: str, *statuses: Status) -> None:
+    async with aclosing(app.follow(debate_id, through_waits=True)) as events:
+        async for _ in events:
+            if (await app.load(debate_id)).record.status in statuses:
+                return
+
+
+# The structure of a page
+
+
+LANDMARKS = frozenset({"header", "nav", "main", "section", "article", "aside", "footer", "form", "dialog", "figure"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
+CONTROLS = frozenset({"button", "summary", "input", "select", "textarea", "table", "details"})
+VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
+KEPT = LANDMARKS | HEADINGS | CONTROLS
+
+
+def outline(html: str) -> Iterator[str]:
+    """Landmarks, headings, controls and whatever has a class, a line each; what is alike follows each other once.
+
+    Neither words nor numbers, ids nor addresses are in it, nor what a picture is drawn of.
+    """
+    reader = _Outline()
+    reader.feed(html)
+    yield from _lines(reader.open[0][1], 0)
+
+
+class _Outline(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[tuple[str, list[Any]]] = [("", [])]
+        self._drawing = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._drawing += tag == "svg"
+        classes = dict(attrs).get("class") or ""
+        label = ".".join((tag, *sorted(classes.split()))) if tag in KEPT or classes else ""
+        inside: list[Any] = []
+        if not self._drawing or tag == "svg":
+            self.open[-1][1].append((label, inside))
+        if tag not in VOID:
+            self.open.append((tag, inside))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Only pictures are drawn with such."""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._drawing -= tag == "svg"
+        if tag not in VOID:
+            self.open.pop()
+
+
+def _lines(nodes: list[Any], depth: int) -> Iterator[str]:
+    before: list[str] = []
+    for label, inside in nodes:
+        lines = [f"{' ' * depth}{label}"] if label else []
+        lines += _lines(inside, depth + bool(label))
+        if lines != before:
+            yield from lines
+        before = lines or before
+
+
+async def structure(read: Callable[[str], Awaitable[httpx.Response]], shown: Scene) -> str:
+    return "\n".join([f"# {shown.name}", *outline((await read(shown.path)).text), ""])
+
+
+@asynccontextmanager
+async def playing(folder: Path, speed: float | None = None) -> AsyncIterator[tuple[App, Recorded]]:
+    """Everything but the server, with nothing of this machine's settings."""
+    model = Recorded(speed)
+    settings = AppSettings.model_construct(
+        database_url=f"sqlite:///{folder}/moot.db",
+        model=MODEL,
+        prices={MODEL: Price(input=0, output=0)},
+        decisions=folder / "decisions",
+    )
+    async with build(settings, {}, {"recorded": model}) as app:
+        app.queue = EmbeddedQueue(app.runner)
+        yield app, model
+
+
+# The pictures
+
+
+async def take(url: str, app: App, model: Recorded, folder: Path) -> None:
+    from playwright.async_api import async_playwright
+
+    found: list[str] = []
+    async with async_playwright() as playwright, httpx.AsyncClient(base_url=url) as client:
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = await browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=1.5)
+        page = await context.new_page()
+        async with aclosing(scenes(app, model)) as shown:
+            async for scene in shown:
+                found.append(await structure(client.get, scene))
+                await page.goto(f"{url}{scene.path}")
+                await page.mouse.move(0, 0)
+                if scene.name == "live":
+                    await page.locator(".turn.speaking").nth(2).wait_for()
+                    await page.keyboard.press("f")  # follows those who speak
+                    await page.wait_for_timeout(1000)
+                if scene.name == "checkpoint":
+                    await page.locator("button[value=continue]").wait_for()
+                await page.screenshot(path=folder / f"{scene.name}.png")
+                if scene.name == "outcome":
+                    await page.emulate_media(color_scheme="dark")
+                    await page.screenshot(path=folder / "outcome-dark.png")
+                    await page.emulate_media(color_scheme="light")
+        await browser.close()
+    (folder / "structure.txt").write_text("\n".join(found), "utf-8")
 
 
 async def main(folder: Path) -> None:
-    pace = Pace()
     with TemporaryDirectory() as data, listening("127.0.0.1", 0) as listener:
-        model = "scripted:example"
-        price = {model: Price(input=0.28, output=0.42)}
-        settings = AppSettings(database_url=f"sqlite:///{data}/moot.db", model=model, prices=price, grace_seconds=0)
-        async with build(settings, {}, {"scripted": ScriptedModel(reply, pace=pace)}) as app:
-            hub = Hub()
-            app.queue = EmbeddedQueue(app.runner, hub.emit, hub.tell_stopped)
-            web = build_app(app, hub)
-            server = Uvicorn(web, hub.close)
+        async with playing(Path(data), EXAMPLE_SPEED) as (app, model):
+            hub = Hub(app.follow)
+            server = Uvicorn(build_app(app, hub), hub.close)
             serving = asyncio.create_task(server.serve([listener]))
-            async with async_playwright() as playwright:
-                chromium = shutil.which("chromium") or shutil.which("google-chrome")
-                browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-                await take(browser, f"http://127.0.0.1:{listener.getsockname()[1]}", pace, folder)
-                await browser.close()
+            await take(f"http://127.0.0.1:{listener.getsockname()[1]}", app, model, folder)
             server.should_exit = True
             await serving
 
 
 if __name__ == "__main__":
-    pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("pictures")
+    pictures = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
     asyncio.run(main(pictures))

@@ -3,12 +3,16 @@ from __future__ import annotations
 import re
 import runpy
 import sys
+from contextlib import aclosing
 from pathlib import Path
 
+import httpx
 import pytest
 
 from moot.formats import by_name
 from moot.testing import ScriptedModel, scripted_app
+from moot.web.server import build_app
+from moot.web.stream.hub import Hub
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,6 +31,30 @@ def test_the_settings_reference_is_fresh() -> None:
 def test_the_reference_of_calls_and_events_is_fresh() -> None:
     """When it is not: python docs/api.py"""
     assert (ROOT / "docs/api.md").read_text() == runpy.run_path(str(ROOT / "docs/api.py"))["text"]()
+
+
+async def test_the_pictures_show_pages_of_the_structure_they_have_now(tmp_path: Path) -> None:
+    """When a page has changed: python docs/screenshots.py, and look at the pictures."""
+    script = runpy.run_path(str(ROOT / "docs/screenshots.py"))
+    taken = (ROOT / "docs/pictures/structure.txt").read_text("utf-8").split("\n\n")
+    async with script["playing"](tmp_path) as (app, model):
+        web = httpx.ASGITransport(build_app(app, Hub(app.follow)))
+        async with (
+            httpx.AsyncClient(transport=web, base_url="http://localhost") as client,
+            aclosing(script["scenes"](app, model)) as scenes,
+        ):
+            found = [(await script["structure"](client.get, scene)).rstrip("\n") async for scene in scenes]
+        await app.queue.drain(0)
+    assert [each.splitlines()[0] for each in found] == [each.splitlines()[0] for each in taken]
+    for now, then in zip(found, taken, strict=True):
+        assert now.splitlines() == then.splitlines()
+
+
+def test_an_outline_tells_of_structure_and_of_nothing_that_changes_by_itself() -> None:
+    outline = runpy.run_path(str(ROOT / "docs/screenshots.py"))["outline"]
+    row = '<li class="row" id="DEB-{0}"><h2>Topic {0}</h2><svg class="ico"><path class="a" d="M{0}"/></svg></li>'
+    page = f'<main><ul>{row.format(1)}{row.format(2)}</ul><p>4 min</p><form><input name="q"><b>x</b></form></main>'
+    assert [*outline(page)] == ["main", " li.row", "  h2", "  svg.ico", " form", "  input"]
 
 
 def test_every_link_in_the_docs_leads_somewhere() -> None:
