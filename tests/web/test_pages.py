@@ -771,6 +771,11 @@ async def test_what_pages_load_is_kept_under_the_hash_of_its_content_and_nothing
     for url in (icon, *styles, *scripts):
         kept = await house.reader.client.get(url)
         assert (kept.status_code, kept.headers["cache-control"]) == (200, FOREVER), url
+    both = await house.reader.client.get(f"{icon.rsplit('/', 1)[0]}/base.css+charts.css")
+    assert both.headers["content-type"] == "text/css; charset=utf-8"
+    assert [both.text.index("/* What every page"), both.text.count("\n/* Charts:")] == [0, 1]
+    for wrong in ("base.css+none.css", "base.css+../guard.py", "base.css+"):
+        assert (await house.reader.client.get(f"/static/{wrong}")).status_code == 404, wrong
     older = await house.reader.client.get("/static/0123456789ab/base.css")
     assert (older.status_code, older.headers["cache-control"]) == (200, "no-cache")
 
