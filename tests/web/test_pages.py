@@ -846,15 +846,25 @@ async def test_a_browser_is_told_of_every_error_on_a_page_and_a_program_in_json(
     for_people = {"accept": "text/html,*/*;q=0.8"}
     debate_id = await house.played("duel", "Cats are better", max_rounds=1)
     asked = [
-        ("GET", "/nowhere", "", 404, "This is not here"),
-        ("GET", "/debates/DEB-none", "", 404, "This is not here"),
-        ("PUT", "/new", "", 405, "That cannot be done here"),
-        ("POST", f"/debates/{debate_id}/reply", "text=" + "a" * 300_000, 413, "That is too large"),
+        ("GET", "/nowhere", "", 404, "This is not here", "Nothing has this address: it is mistyped, or"),
+        ("GET", "/debates/DEB-none", "", 404, "This is not here", "No debate 'DEB-none'; it was deleted, or there"),
+        ("PUT", "/new", "", 405, "That cannot be done here", "This address takes nothing that is sent in this way."),
+        (
+            "POST",
+            f"/debates/{debate_id}/reply",
+            "a" * 300_000,
+            413,
+            "That is too large",
+            "What you sent is over 256 kB,",
+        ),
+        ("GET", "/?after=zz", "", 422, "That did not work", "This part of the list cannot be found any more."),
+        ("GET", "/compare", "", 422, "That did not work", "No debate is chosen; tick two in the list, and Compare"),
     ]
-    for method, path, body, status, title in asked:
+    for method, path, body, status, title, begins in asked:
         form = {"content-type": "application/x-www-form-urlencoded"}
         answer = await house.reader.client.request(method, path, content=body, headers={**for_people, **form})
         assert (answer.status_code, parsed(answer.text).one("h1").text) == (status, title)
+        assert parsed(answer.text).one("div", role="alert").one("p", dir="auto").text.startswith(begins)
         assert answer.headers["content-security-policy"] == POLICY
     for path in ("/nowhere", "/api/nowhere"):
         answer = await house.reader.client.get(path)

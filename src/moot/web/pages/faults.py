@@ -23,6 +23,23 @@ WORDS: Mapping[str, str] = {
 }
 """Where a form asks otherwise than a file of settings."""
 LISTED, GONE = "moot debate --list shows the latest", "it was deleted, or there never was one"
+TO_PEOPLE = (
+    (r"Not Found", "Nothing has this address: it is mistyped, or what was here is gone."),
+    (
+        r"Method Not Allowed",
+        "This address takes nothing that is sent in this way. Use what is on the page.",
+    ),
+    (
+        r"the body is over (\d+) kB; send less",
+        r"What you sent is over \1 kB, and nothing of it was kept. Send less.",
+    ),
+    (r".* is no cursor; .*", "This part of the list cannot be found any more. Begin with the newest debates."),
+    (
+        r"requests from other sites are refused",
+        "A page of another site sent this. Nothing was done.",
+    ),
+)
+"""What is told to programs, and the same for people."""
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 
@@ -35,6 +52,8 @@ def fault_text(fault: ErrorDetails) -> str:
 def own_words(message: str) -> str:
     """A message of moot's as a page says it: an option of a command is a field here, and there are no commands."""
     message = message.replace(LISTED, GONE)
+    for told, plain in TO_PEOPLE:
+        message = re.sub(rf"\A{told}\Z", plain, message)
     return sentence(OPTION.sub(lambda option: option[1].replace("-", " "), message))
 
 

@@ -71,7 +71,7 @@ class FinishedPages:
 
     async def _choose(self, debate_id: str) -> Response:
         if not debate_id:
-            raise InvalidInput("say which debates to compare: /compare?a=ID&b=ID")
+            raise InvalidInput("no debate is chosen; tick two in the list, and Compare comes up")
         reading = await self._app.read(debate_id)
         origin = [reading.record.origin.debate] if reading.record.origin else []
         related = [*origin, *await forks_of(self._app, debate_id)]
@@ -85,7 +85,7 @@ class FinishedPages:
 def _position(text: str) -> int:
     position = whole_number(text)
     if position is None:
-        raise InvalidInput(f"{shortened(text, 20)!r} is no turn; give its position, a number from 0")
+        raise InvalidInput(f"{shortened(text, 20)!r} is no turn of a debate; turns are numbered from 0")
     return position
 
 

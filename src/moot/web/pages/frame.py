@@ -80,8 +80,9 @@ def status_of(error: MootError) -> HTTPStatus:
     return next(known, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
-def _told(status: int, message: str) -> dict[str, str]:
-    return {"title": TITLES.get(status, "That did not work"), "message": own_words(message)}
+def _told(status: int, message: str) -> dict[str, object]:
+    title = TITLES.get(status, "That did not work")
+    return {"title": title, "message": own_words(message), "is_gone": status == HTTPStatus.NOT_FOUND}
 
 
 def to(path: str) -> Response:
