@@ -56,3 +56,17 @@ def test_a_seat_has_the_colour_in_a_file_that_it_has_on_the_pages() -> None:
     for token in ("--accent", "--good", "--bad", *(f"--seat-{number}" for number in range(7))):
         colours = re.findall(rf"{token}: (#[0-9a-f]+)", TOKENS)
         assert colours == re.findall(rf"{token}: (#[0-9a-f]+)", pages)[:2], token
+
+
+def test_nothing_of_a_chart_is_hidden_on_paper() -> None:
+    """A class of a page's part that is left out there was once that of a dot, too."""
+    (hidden,) = re.findall(r"([^{}]+)\{ display: none !important \}", (FOLDER / "print.css").read_text("utf-8"))
+    names = {each.strip().removeprefix(".") for each in hidden.split(",")}
+    drawn = {
+        name
+        for file in (Path(__file__).parent.parent / "snapshots").glob("chart-*.svg")
+        for classes in re.findall(r'class="([^"]+)"', file.read_text("utf-8"))
+        for name in classes.split()
+    }
+    assert "after" in drawn
+    assert not names & drawn
