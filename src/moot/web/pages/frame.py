@@ -101,6 +101,7 @@ def _templates(asset: Callable[[str], str]) -> Environment:
     )
     made.filters["clock"] = lambda at: datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
     made.filters["day"] = day_text
+    made.filters["plainly"] = lambda text: own_words(text) if text else ""
     made.filters["drawing"] = Markup  # our own drawings, whose text is escaped
     made.filters["figure"] = lambda each: Markup(figure(each))  # noqa: S704 - the same
     made.filters["picture"] = lambda each: Markup(picture(each))  # noqa: S704 - the same
