@@ -584,7 +584,30 @@ def test_the_list_is_renewed_while_a_debate_goes_on(theatre: Theatre, page: Page
     page.goto(theatre.url)
     expect(page.locator(".running .state")).to_have_text("live")
     theatre.baton.let_all()
-    expect(page.locator(".debate .result")).to_have_text("Debater A (pro) wins, 7 : 4")
+    expect(page.locator(".debate .result")).to_have_text("The case for it wins, 7 : 4")
+
+
+def test_two_ticks_bring_compare_and_a_deleted_debate_comes_back_in_place(theatre: Theatre, page: Page) -> None:
+    ids = [theatre.create("duel", f"Question {number}", max_rounds=1) for number in range(3)]
+    for debate_id in ids:
+        theatre.until(debate_id, Status.FINISHED)
+    page.goto(f"{theatre.url}/?format=duel")
+    ticks = [page.locator(f"[name=compare][value={debate_id}]") for debate_id in ids]
+    compare = page.get_by_role("button", name="Compare")
+    ticks[0].check()
+    expect(compare).to_be_hidden()
+    ticks[1].check()
+    expect(compare).to_be_visible()
+    ticks[2].check()  # in place of the first
+    expect(ticks[0]).not_to_be_checked()
+    compare.click()
+    expect(page.locator(".versus-head a")).to_have_text(["Question 2", "Question 1"])
+    page.goto(f"{theatre.url}/?format=duel")
+    page.get_by_role("button", name="Delete Question 1").click()
+    expect(page.locator(".debate.gone")).to_contain_text("Deleted: Question 1")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".debate .topic")).to_have_text(["Question 2", "Question 1", "Question 0"])
+    assert page.url.endswith("/?format=duel")
 
 
 def test_models_that_can_be_reached_are_offered(theatre: Theatre, page: Page) -> None:
