@@ -66,12 +66,14 @@ class Scene(NamedTuple):
 
 async def scenes(app: App, model: Recorded) -> AsyncIterator[Scene]:
     """From the first visit to a decision."""
-    panel, duel = examples()
+    by_format = {each.format: each for each in examples()}
+    panel = by_format.pop("panel")
     yield Scene("first", "/")
     yield Scene("new", f"/new?{urlencode({'format': panel.format, 'topic': panel.topic})}")
-    debate_id = await _started(app, duel)
-    await _until(app, debate_id, Status.FINISHED)
-    yield Scene("duel", f"/debates/{debate_id}")
+    for name, example in by_format.items():
+        debate_id = await _started(app, example)
+        await _until(app, debate_id, Status.FINISHED)
+        yield Scene(name, f"/debates/{debate_id}")
     model.going.clear()
     debate_id = await _started(app, panel, checkpoints=True)
     await model.held.wait()
