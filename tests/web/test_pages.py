@@ -165,6 +165,11 @@ async def test_the_list_is_searched_filtered_and_read_page_by_page(house: House)
     assert page.one("div", class_="notice").one("h2").text == "Nothing matches “moon”"
 
 
+async def test_of_a_long_question_the_list_shows_how_it_begins(house: House) -> None:
+    await house.app.create("duel", "# A shelf of parts\n\nIt costs 1,900 euros.")
+    assert texts((await house.reader.open("/")).all("a", class_="topic")) == ["A shelf of parts"]
+
+
 async def test_the_list_is_searched_in_outcomes_too(house: House) -> None:
     await house.played("duel", "Cats are better", max_rounds=1)
     page = await house.reader.open("/?q=reasons+CATS")

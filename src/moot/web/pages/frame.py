@@ -24,7 +24,7 @@ from moot.web.charts.pictures import picture
 from moot.web.pages.assets import Assets
 from moot.web.pages.faults import own_words
 from moot.web.pages.markdown import speech
-from moot.web.pages.views import ACTIONS, age_text, cell_text, cost_text, day_text, in_a_line, is_recorded
+from moot.web.pages.views import ACTIONS, age_text, cell_text, cost_text, day_text, in_a_line, is_recorded, question_of
 
 STATUS_OF: Mapping[type[MootError], HTTPStatus] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -100,7 +100,7 @@ def _templates(asset: Callable[[str], str]) -> Environment:
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
     made.filters["clock"] = lambda at: datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
-    made.filters["day"] = day_text
+    made.filters |= {"day": day_text, "question": question_of}
     made.filters["plainly"] = lambda text: own_words(text) if text else ""
     made.filters["drawing"] = Markup  # our own drawings, whose text is escaped
     made.filters["figure"] = lambda each: Markup(figure(each))  # noqa: S704 - the same

@@ -62,6 +62,11 @@ def age_text(seconds: float) -> str:
     return "just now"
 
 
+def question_of(title: str) -> str:
+    """The first paragraph of what was asked, without the mark of a heading; what follows is background."""
+    return title.strip().partition("\n\n")[0].lstrip("# ")
+
+
 def day_text(at: float) -> str:
     day = datetime.fromtimestamp(at, UTC)
     return f"{day.day} {day:%B %Y}"
