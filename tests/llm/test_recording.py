@@ -17,7 +17,6 @@ from badserver import BadServer, said, sends, whole
 from calls import HELLO, KEY, REQUEST, WITH_SCHEMA, client_of
 from hypothesis import given
 from hypothesis import strategies as st
-from virtualtime import now, run
 
 from moot.app import App
 from moot.core.debate import Turn, Usage
@@ -41,6 +40,7 @@ from moot.llm.recording import Recorder, Recording, difference
 from moot.players.model import retry_delay
 from moot.testing import MemoryStore, ScriptedModel, recorded, scripted_app
 from stage import sensible
+from virtualtime import now, run
 
 HEADER = b'{"moot_recording":1}\n'
 
