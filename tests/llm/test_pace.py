@@ -15,12 +15,12 @@ from badserver import BadServer, StreamFormat, said, whole
 from calls import HELLO, REQUEST, client_of
 from hypothesis import given
 from hypothesis import strategies as st
-from virtualtime import now, run
 
 from moot.errors import InvalidInput, ModelError, RateLimited, ReplyCut, ServerFault
 from moot.llm.client import Client, Completion, Request
 from moot.llm.pace import STAGGER, Pace
 from moot.players.model import retry_delay
+from virtualtime import now, run
 
 
 class Slow:
