@@ -38,6 +38,10 @@ def led_to(found: Reference) -> str:
         ("[see S1; S2 § Open]", ["S1", "S2 § Open"]),
         ("[s1] and [S9]", ["s1", "S9"]),
         ("the S9, the AS1 road, S1-class, example.org/S1, S1.txt, v.S1", []),
+        ("[S1-S3], (S1–S2)", ["S1", "S3", "S1", "S2"]),
+        ("[S1 pp. 3-4, 7], (S2 p. 3–5; S3)", ["S1 pp. 3-4, 7", "S2 p. 3–5", "S3"]),
+        ("[S2 § Open; S1 p. 2], S1 §2.1 says", ["S2 § Open", "S1 p. 2", "S1 §2.1"]),
+        ("S1 p. 3, 14 children", ["S1 p. 3"]),
         ("", []),
     ],
 )
@@ -55,10 +59,10 @@ def test_a_reference_knows_what_is_quoted_with_it_and_leads_there() -> None:
         'It says "1,850 children learned to swim" [S1 p. 2]; S2 says "nobody came to swim before noon". See [S1 p. 3].'
     )
     found = SOURCES.references(text)
-    assert [(each.tag, each.page, each.quote) for each in found] == [
-        ("S1", 2, "1,850 children learned to swim"),
-        ("S2", None, "nobody came to swim before noon"),
-        ("S1", 3, ""),
+    assert [(each.tag, each.pages, each.quote) for each in found] == [
+        ("S1", ((2, 2),), "1,850 children learned to swim"),
+        ("S2", (), "nobody came to swim before noon"),
+        ("S1", ((3, 3),), ""),
     ]
     first, second, third = map(led_to, found)
     assert (first[:14], second[:11], third[:7]) == ("1,850 children", "nobody came", "# Costs")
@@ -146,3 +150,42 @@ def test_a_text_of_nothing_but_tags_takes_time_in_proportion() -> None:
 
 def test_a_reference_is_a_plain_value() -> None:
     assert SOURCES.references("[S1]") == [Reference(1, 3, "S1")]
+
+
+def test_pages_from_one_to_another_are_all_of_them() -> None:
+    text = "One two three four.\f\nFive six seven.\f\nEight nine ten."
+    said = (
+        '"eight nine ten" [S1 pp. 2-3], "eight nine ten" [S1 p. 1, 3], "five six seven" [S1 p. 1–3], '
+        '"eight nine ten" [S1 p. 1–2], [S1 p. 2–9]'
+    )
+    report = Index([Source(name="a.pdf", text=text)], "Count?").report({0: said})
+    assert report.unresolved == (
+        Unresolved(0, "S1 p. 1–2", "other_page", "eight nine ten", "p. 3"),
+        Unresolved(0, "S1 p. 2–9", "no_page"),
+    )
+
+
+def test_sources_from_one_to_another_are_all_cited() -> None:
+    report = SOURCES.report({0: "All agree [S1-S3]."}, basis=["So it is [S1–S3]."])
+    assert [(each.use, each.turns) for each in report.sources] == [("carried", (0,))] * 3
+
+
+@pytest.mark.parametrize(
+    ("cited", "heading"),
+    [
+        ("[S1 §2]", "## 2. Costs"),
+        ("S1 §2 says", "## 2. Costs"),
+        ("[S1 section 2]", "## 2. Costs"),
+        ("[S1 § Costs]", "## 2. Costs"),
+        ("[S1 § 3.1]", "3.1 Open questions"),
+        ("[S1 § Lessons]", "## Lessons"),
+    ],
+)
+def test_a_section_is_found_by_its_number_or_its_words(cited: str, heading: str) -> None:
+    text = "# All\nThere are 2\n2 cats like lessons\n\n## 2. Costs\nNone.\n## Lessons\nMany.\f3.1 Open questions\n"
+    sources = Index([Source(name="a.md", text=text)], "Count?")
+    (found,) = sources.references(cited)
+    target = sources.target(found)
+    assert target
+    assert text[target.at :].startswith(heading)
+    assert sources.faults(cited) == []

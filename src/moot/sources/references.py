@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from moot.sources.citations import Found, found_in
@@ -27,10 +28,18 @@ MAX_PART = 40_000
 """Characters of a long source that are shown at once."""
 BRACKETED = 80
 """Characters before a tag in which the bracket may open that it stands in."""
+_RANGE = r"\d{1,5}(?!\d)(?:\s?[-–—]\s?\d{1,5}(?!\w))?"
+_PAGES = rf"(?P<pages>{_RANGE}(?:(?:,|\s?&|\s(?:and|und))\s?{_RANGE}(?=[^\[\]()\n]{{0,40}}[\])]))*)"
+_NUMBER = r"\d{1,3}(?:\.\d{1,3}){0,4}"
 _TAG = re.compile(
-    r"(?<![\w/.#-])(?P<tag>[Ss][1-9]\d{0,2})\b(?!-\w|/\w|\.\w)"
-    r"(?:,?\s?(?:pp?\.?|pages?|S\.|Seiten?)\s?(?P<page>\d{1,5})(?!\d)|,?\s?§\s?(?P<section>[^\]\[\n]{1,80}?)\s?(?=[\])]))?"
+    r"(?:(?<![\w/.#-])|(?<=\b[Ss]\d-)|(?<=\b[Ss]\d\d-))(?P<tag>[Ss][1-9]\d{0,2})\b(?!-(?![Ss][1-9])\w|/\w|\.\w)"
+    rf"(?:,?\s?(?:pp?\.?|pages?|S\.|Seiten?)\s?{_PAGES}"
+    r"|,?\s?§\s?(?P<section>[^\]\[\n]{1,80}?)\s?(?=[\])]|[,;]\s?[Ss][1-9])"
+    rf"|,?\s?(?:§|(?i:section|sec\.|Abschnitt))\s?(?P<number>{_NUMBER})(?![\w.]*\d))?"
 )
+_NUMBERED = re.compile(_NUMBER)
+_TITLED = r"[.:)]?(?:\s+[^\W\d_].{0,100}(?<![.,;])|$)"
+"""What stands behind the number of a heading."""
 _OPENED = re.compile(r"\[[^\[\]\n]*$")
 _TAG_LIKE = re.compile(r"\bS[1-9]\d{0,2}\b")
 
@@ -41,7 +50,8 @@ class Reference(NamedTuple):
     start: int
     end: int
     tag: str
-    page: int | None = None
+    pages: tuple[Span, ...] = ()
+    """The first and the last of each range."""
     section: str = ""
     quote: str = ""
 
@@ -107,18 +117,33 @@ class SourceText:
         """Where a page begins, if there is one of that number."""
         return self.pages[number - 1] if 0 < number <= len(self.pages) else None
 
-    def page_of(self, quote: str, named: int) -> int | None:
-        """The page on which a quote stands: the one that is named for it, if it does there too or reaches there."""
-        found = [page for place in places(quote, self.text) for page in map(self.page_at, place)]
-        there = named in found or contains(quote, self.text[self.page(named) : self.page(named + 1)])
-        return named if there else next(iter(found), None)
+    def has_pages(self, named: Iterable[Span]) -> bool:
+        return all(self.page(number) is not None for each in named for number in each)
+
+    def other_page(self, quote: str, named: Sequence[Span]) -> int | None:
+        """The page on which a quote stands; None if it does on those that are named for it, or reaches there."""
+        found = [page for place in places(quote, self.text) for page in map(self.page_at, place) if page]
+        there = any(first <= page <= last for first, last in named for page in found)
+        if there or any(contains(quote, self.text[self.page(first) : self.page(last + 1)]) for first, last in named):
+            return None
+        return next(iter(found), None)
 
     def section(self, title: str) -> Span | None:
-        """The first line that ends with the words of a heading."""
+        """The heading of this number or these words; else the first line that ends with them."""
         wanted = title.strip(" .,;:\"'“”#").casefold()
-        lines = re.finditer(r"(?m)^.+$", self.text)
-        named = (line.span() for line in lines if line[0].casefold().rstrip(" #").endswith(wanted))
-        return next(named, None) if wanted else None
+        if not wanted:
+            return None
+        numbered = _NUMBERED.fullmatch(wanted) and re.compile(
+            rf"(?:§\s?|section |abschnitt )?{re.escape(wanted)}{_TITLED}"
+        )
+        found: list[tuple[bool, Span]] = []
+        for line in re.finditer(r"[^\n\f]+", self.text):
+            bare = line[0].casefold().strip(" #*\t")
+            if numbered and numbered.fullmatch(bare):
+                found.append((not line[0].startswith("#"), line.span()))
+            elif not numbered and bare.endswith(wanted):
+                found.append((bare != wanted, line.span()))
+        return min(found)[1] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +210,8 @@ class Index:
         quote = next((each.citation.quote for each in before if each.citation.tag == tag and at < each.end), "")
         if not (quote or match["tag"] in self._bare or _OPENED.search(text[max(0, at - BRACKETED) : at])):
             return None
-        page, section = match["page"], (match["section"] or "").strip()
-        return Reference(at, match.end(), tag, int(page) if page else None, section, quote)
+        section = (match["section"] or match["number"] or "").strip()
+        return Reference(at, match.end(), tag, _ranges(match["pages"] or ""), section, quote)
 
     def target(self, found: Reference) -> Target | None:
         """Where in its source a reference leads: to the quoted words, else to the section or page, else to the top.
@@ -201,8 +226,9 @@ class Index:
         at = quoted[0][0] if quoted else section[0] if section else self._near.get((found.tag, found.quote))
         if at is not None:
             return Target(at, f"at-{at}")
-        page = source.page(found.page) if found.page is not None else None
-        return Target(0, "") if page is None else Target(page, f"page-{found.page}")
+        first = found.pages[0][0] if found.pages else 0
+        page = source.page(first)
+        return Target(0, "") if page is None else Target(page, f"page-{first}")
 
     def report(
         self,
@@ -219,6 +245,7 @@ class Index:
             return SourceReport()
         found = {turn: self._look(text, sum(at > turn for at in looked_up)) for turn, text in said.items()}
         carried = {each.tag for text in basis for each in self.references(text)}
+        carried |= {tag for text in basis for tag in _between(text, self.references(text))}
         carried |= {tag for turn in linked if turn in found for tag in found[turn].rightly}
         uses = (self._use(tag, found, tag in carried) for tag in self._sources)
         faults = (fault._replace(turn=turn) for turn, each in found.items() for fault in each.faults)
@@ -255,6 +282,7 @@ class Index:
                     cited.faults.append(Unresolved(0, _written(each), "not_yet", each.quote))
                 else:
                     self._add(cited, each, checked.get((each.tag, each.quote)))
+            cited.tags.update(_between(text, references) & self._sources.keys())
         return cited
 
     def _add(self, cited: _Cited, found: Reference, quote: Checked | None) -> None:
@@ -301,16 +329,27 @@ def _fault(found: Reference, source: SourceText | None, quote: Checked | None) -
         return "no_source", ""
     if quote and quote.false:
         return ("misquoted", quote.passage) if quote.passage else ("not_found", "")
-    if found.page is not None:
-        if source.page(found.page) is None:
-            return "no_page", ""
-        page = source.page_of(found.quote, found.page) if quote and quote.verdict == "verified" else None
-        if page not in (None, found.page):
-            return "other_page", f"p. {page}"
+    if not source.has_pages(found.pages):
+        return "no_page", ""
+    verified = quote is not None and quote.verdict == "verified"
+    if found.pages and verified and (page := source.other_page(found.quote, found.pages)):
+        return "other_page", f"p. {page}"
     return ("no_section", "") if found.section and not source.section(found.section) else None
 
 
 def _written(found: Reference) -> str:
-    """S3, S3 p. 12 or S3 § Results."""
-    page = f" p. {found.page}" if found.page is not None else ""
-    return f"{found.tag}{page}{f' § {found.section}' if found.section else ''}"
+    """S3, S3 p. 12–14, 16 or S3 § Results."""
+    pages = ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in found.pages)
+    return f"{found.tag}{f' p. {pages}' if pages else ''}{f' § {found.section}' if found.section else ''}"
+
+
+def _between(text: str, references: Sequence[Reference]) -> set[str]:
+    """The tags that [S1–S3] means and does not write."""
+    ends = ((a, b) for a, b in pairwise(references) if text[a.end : b.start].strip() in ("-", "–", "—"))
+    return {f"S{number}" for a, b in ends for number in range(int(a.tag[1:]) + 1, int(b.tag[1:]))}
+
+
+def _ranges(pages: str) -> tuple[Span, ...]:
+    """`12-14, 16` are 12 to 14 and 16 to 16."""
+    found = ([int(number) for number in re.findall(r"\d+", each)] for each in re.findall(_RANGE, pages))
+    return tuple((each[0], max(each)) for each in found)
