@@ -397,3 +397,11 @@ def test_what_a_program_sends_has_the_limits_of_files() -> None:
     assert len(file["base64"]) < 20_000
     with pytest.raises(InvalidInput, match="the sources are over 2,000,000 characters together; give fewer or shorter"):
         read_sent([half, file, file])
+
+
+def test_a_file_that_is_named_in_several_ways_is_one_source(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("One.")
+    (tmp_path / "link.md").symlink_to(tmp_path / "notes" / "a.md")
+    ways = [tmp_path / "notes" / "a.md", f"{tmp_path}/notes/../notes/a.md", tmp_path / "notes", f"{tmp_path}/**/*.md"]
+    assert [each.name for each in read_all([*ways, tmp_path / "link.md"]).sources] == ["a.md"]

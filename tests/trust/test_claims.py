@@ -282,3 +282,11 @@ def test_claims_beyond_the_most_that_a_ledger_holds_are_counted() -> None:
     assert (len(found.claims), found.claims_left_out) == (MAX_CLAIMS, 5)
     made = (Made(f"{number}", speech, "x", None) for number in range(MAX_CLAIMS + 2))
     assert of_forms(made).claims_left_out == 2
+
+
+def test_a_scribe_that_notes_everything_anew_in_each_round_leaves_room_for_new_claims() -> None:
+    speeches = [said(at, "ab"[at % 2], f"Point number {at} is this.") for at in range(20)]
+    rounds = [notes(*(noted(f"Point number {at} is this") for at in range(last))) for last in range(2, 22, 2)]
+    found = ledger(rounds, speeches)
+    assert [claim.turn for claim in found.claims] == list(range(20))
+    assert (found.claims_left_out, found.quotes_left_out) == (0, 0)

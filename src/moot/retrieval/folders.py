@@ -38,6 +38,14 @@ class Search:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def files(self, names: Iterable[str | Path]) -> Iterator[NamedFile]:
+        """Each once, however often and in whatever way it is named."""
+        seen: set[Path] = set()
+        for file in self._files(names):
+            if (resolved := file.path.resolve()) not in seen:
+                seen.add(resolved)
+                yield file
+
+    def _files(self, names: Iterable[str | Path]) -> Iterator[NamedFile]:
         for name in names:
             path = Path(name)
             try:

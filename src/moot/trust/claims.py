@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
+from itertools import islice
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
@@ -95,10 +97,12 @@ def ledger(notes: Iterable[Notes], speeches: Sequence[Turn]) -> Ledger:
 
     The scribe numbers its claims through, over all its notes.
     """
-    everything = [claim for each in notes for claim in each.claims]
-    noted = everything[:MAX_CLAIMS]
-    places = _places(noted, speeches)
-    ids = {place: f"C{number}" for number, place in enumerate(sorted(set(places.values())), 1)}
+    noted = [claim for each in notes for claim in each.claims]
+    found = _places(noted, speeches)
+    made = dict.fromkeys(found.values())
+    room = {*islice(made, MAX_CLAIMS)}
+    places = {number: place for number, place in found.items() if place in room}
+    ids = {place: f"C{number}" for number, place in enumerate(sorted(room), 1)}
     seats = {turn.position: turn.seat for turn in speeches}
     claims: dict[str, Claim] = {}
     for number, place in sorted(places.items(), key=lambda item: item[1]):
@@ -116,9 +120,9 @@ def ledger(notes: Iterable[Notes], speeches: Sequence[Turn]) -> Ledger:
     settle(kept := list(claims.values()), speeches)
     return Ledger(
         claims=kept,
-        quotes_left_out=len(noted) - len(places),
+        quotes_left_out=len(noted) - len(found),
         links_left_out=lost,
-        claims_left_out=len(everything) - len(noted),
+        claims_left_out=len(made) - len(room),
     )
 
 
@@ -132,15 +136,14 @@ _NOWHERE = _Place(-1, -1)
 
 def _places(noted: Sequence[Noted], speeches: Sequence[Turn]) -> dict[int, _Place]:
     """Number of a noted claim → where its words were first said; the same words are the same claim."""
-    wanted = {number: claim for number, claim in enumerate(noted, 1) if _long_enough(claim.quote)}
-    found: dict[int, _Place] = {}
-    for turn in speeches:
-        said = words(turn.content)
-        for number, claim in list(wanted.items()):
-            if contains(claim.quote, turn.content):
-                found[number] = _Place(turn.position, max(0, said.find(words(claim.quote))))
-                del wanted[number]
-    return found
+
+    @cache
+    def first_said(quote: str) -> _Place | None:
+        turn = next((turn for turn in speeches if contains(quote, turn.content)), None)
+        return _Place(turn.position, max(0, words(turn.content).find(words(quote)))) if turn else None
+
+    found = ((number, first_said(each.quote)) for number, each in enumerate(noted, 1) if _long_enough(each.quote))
+    return {number: place for number, place in found if place}
 
 
 def _long_enough(quote: str) -> bool:
