@@ -875,6 +875,43 @@ def test_beside_a_debate_that_goes_on_stand_its_claims_where_there_is_room(page:
         expect(page.locator("#turn-0")).to_be_in_viewport()
 
 
+def test_a_long_exchange_and_a_wide_map_can_be_read(page: Page, tmp_path: Path) -> None:
+    """Sixteen claims, each against the one before it, on a phone and in the HTML document."""
+    chain = [
+        {
+            "quote": f"This is point number {at} of mine",
+            "text": f"Point {at}.",
+            "answers": [{"claim": at - 1, "how": "attacks"}],
+        }
+        for at in range(1, 17)
+    ]
+    said: list[str] = []
+
+    def replies(request: Request) -> str:
+        if request.schema is None:
+            said.append(f"This is point number {len(said) + 1} of mine.")
+            return said[-1]
+        if "claims" in request.schema.schema["properties"]:
+            return json.dumps({"note": "n", "claims": chain})
+        return with_claims(request)
+
+    with playing(tmp_path, replies) as theatre:
+        theatre.baton.let_all()
+        settings = {"max_rounds": 8, "ledger": "end", "ballots": 0, "judgings": 1, "max_total_output_tokens": 100_000}
+        debate_id = theatre.create("duel", "Should it be built?", **settings)
+        theatre.until(debate_id, Status.FINISHED)
+        page.set_viewport_size({"width": 390, "height": 800})
+        page.goto(f"{theatre.url}/debates/{debate_id}/claims")
+        last = page.locator("#C16 > .text").bounding_box()
+        assert last
+        assert last["width"] > 250
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.set_content(page.request.get(f"{theatre.url}/api/debates/{debate_id}/export?as=html").text())
+        box = page.locator(".map .box").first.bounding_box()
+        assert box
+        assert box["width"] > 220
+
+
 # A debate that goes on
 
 

@@ -88,7 +88,7 @@ async def test_a_source_is_a_page_with_every_quoted_passage_marked_and_linked_ba
     assert page.one("h1").text == "S1 report.pdf"
     (mark,) = page.all("mark")
     assert (mark.text, mark.attributes["id"]) == ("1,850 children learned to swim", f"at-{REPORT.index('1,850')}")
-    assert [each.attributes["id"] for each in page.all("h3", class_="page")] == ["page-1", "page-2", "page-3"]
+    assert [each.attributes["id"] for each in page.all("h3", class_="page-number")] == ["page-1", "page-2", "page-3"]
     back = [each.attributes["href"] for each in page.one("span", class_="by").all("a")]
     shown = await house.reader.open(f"/debates/{debate_id}")
     spoken = [shown.one("details", id=(href or "").partition("#")[2]).one("div", class_="prose") for href in back]

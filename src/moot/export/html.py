@@ -62,8 +62,8 @@ hr { border: 0; border-top: 1px solid var(--line); margin: 2rem 0 }
 TOKENS = """\
 :root { --card: #fff; --sunk: #ebe8e0; --edge: #8b8c88; --accent: #0b6567; --accent-tint: #e4f0ef; --good: #22693f;
   --bad: #a3271f; --sans: system-ui, -apple-system, "Segoe UI", sans-serif; --t-2: .8125rem; --t-3: .875rem;
-  --t-4: .9375rem; --seat-0: #565c64; --seat-1: #1d62c4; --seat-2: #96340a; --seat-3: #3d1a78; --seat-4: #1b5a3c;
-  --seat-5: #bb3d73; --seat-6: #7a6a0c }
+  --t-4: .9375rem; --serif: Charter, Georgia, serif; --mono: ui-monospace, Menlo, Consolas, monospace;
+  --seat-0: #565c64; --seat-1: #1d62c4; --seat-2: #96340a; --seat-3: #3d1a78; --seat-4: #1b5a3c; --seat-5: #bb3d73; --seat-6: #7a6a0c }
 @media screen and (prefers-color-scheme: dark) { :root { --card: #1b1f23; --sunk: #2a3035; --edge: #747c83;
   --accent: #6ed1cb; --accent-tint: #16302f; --good: #86d3a1; --bad: #ff9d92; --seat-0: #a7adb4; --seat-1: #62a9f8;
   --seat-2: #f8845a; --seat-3: #d2c5ff; --seat-4: #7ff0ab; --seat-5: #d08fb2; --seat-6: #e8bd2c } }
@@ -82,21 +82,9 @@ CHARTS = """\
 MAP = """\
 .drawn { width: min(100vw - 2rem, 78rem); margin: 3rem 0 0 calc(50% - min(50vw - 1rem, 39rem)); overflow-x: auto }
 .drawn figcaption { margin: 0 0 1rem; color: var(--soft); font: .875rem/1.5 system-ui, sans-serif }
-.map { display: block; margin: 0 auto; max-width: 100%; height: auto; min-width: 46rem }
-.map text { font: 13px Charter, Georgia, serif; fill: var(--ink) }
-.map .layer, .map .id, .map .end { font: 600 11px system-ui, sans-serif; fill: var(--soft) }
-.map .end { font-weight: 400; text-anchor: end }
-.map .box { fill: var(--paper); stroke: var(--line) }
-.map .edge, .map .point { fill: var(--seat) }
-.map .gone .box { stroke-dasharray: 4 3 } .map .gone text { fill: var(--soft) }
-.map .key .box { stroke: var(--ink); stroke-width: 2 }
-.map .link { fill: none; stroke-width: 1.5; stroke: var(--soft) }
-.map .attacks { stroke: var(--bad) } .map .supports { stroke: var(--good); stroke-dasharray: 6 3 }
-.map .concedes, .map .withdraws { stroke-dasharray: 1.5 3.5; stroke-linecap: round }
-.map .h-attacks { fill: none; stroke: var(--bad); stroke-width: 2 } .map .h-supports { fill: var(--good) }
-.map .h-gives { fill: var(--soft) }
 @media (max-width: 46rem) { .drawn { display: none } }
-@media print { .drawn { display: block; width: auto; margin: 2rem 0 0; overflow: visible } .map { min-width: 0 } }
+@media print { .drawn { display: block; width: auto; margin: 2rem 0 0; overflow: visible }
+  .drawn .map.map { min-inline-size: 0; max-inline-size: 100% } }
 """
 
 PAGE = """\
@@ -148,7 +136,7 @@ def page(markdown_text: str, title: str, drawings: Drawings = NOTHING) -> str:
         style += (FOLDER / "charts.css").read_text("utf-8") + CHARTS
     if drawings.map:
         body += f'<figure class="drawn">{drawings.map}</figure>\n'
-        style += MAP
+        style += (FOLDER / "claim_map.css").read_text("utf-8") + MAP
     return PAGE.format(title=escape(one_line(title)), style=style, body=body)
 
 
