@@ -131,6 +131,8 @@ async def test_the_html_document_has_the_map_whose_boxes_lead_to_the_speeches() 
     assert 'href="#turn-0" data-id="C1"' in text
     assert 'id="turn-0"' in text
     assert "a line with a bar attacks" in text
+    key = text[text.index("<figcaption>") : text.index("</figcaption>")]
+    assert [name for name in ("Debater A", "Debater B") if f"</svg> {name}</span>" in key] == ["Debater A", "Debater B"]
 
 
 async def test_without_claims_the_html_document_has_no_map() -> None:

@@ -126,6 +126,13 @@ def test_words_that_nobody_said_are_no_claim_and_what_answers_them_answers_nothi
         ("C2", 1, [ClaimLink(how="supports", to="C1")]),
     ]
     assert (found.quotes_left_out, found.links_left_out) == (2, 3)
+    assert found.left_out == (
+        "Left out of what the scribe noted: 2 whose words nobody said, 3 answers that fit no earlier claim."
+    )
+    assert (
+        Ledger(links_left_out=2).left_out == "Left out of what the scribe noted: 2 answers that fit no earlier claim."
+    )
+    assert not Ledger().left_out
 
 
 def test_nobody_concedes_to_oneself_and_nobody_withdraws_for_another() -> None:

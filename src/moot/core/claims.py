@@ -48,5 +48,13 @@ class Ledger(BaseModel):
     claims_left_out: int = Field(0, description="claims beyond the most that a ledger holds")
     by_code: bool = Field(False, description="the first sentence of each speech: nobody could follow the claims")
 
+    @property
+    def left_out(self) -> str:
+        """What of the notes could not be kept, for a person; nothing where all was."""
+        quotes = f"{self.quotes_left_out} whose words nobody said" if self.quotes_left_out else ""
+        links = f"{self.links_left_out} answers that fit no earlier claim" if self.links_left_out else ""
+        both = ", ".join(filter(None, (quotes, links)))
+        return f"Left out of what the scribe noted: {both}." if both else ""
+
     def __getitem__(self, id: str) -> Claim | None:
         return next((claim for claim in self.claims if claim.id == id), None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import orjson
 
 from moot.errors import InvalidInput
@@ -44,7 +46,7 @@ def document(reading: Reading) -> str:
 
 def _map(reading: Reading) -> str:
     """What was claimed as a drawing; its boxes lead to the speeches where these are in the document."""
-    from moot.export.claim_map import drawn
+    from moot.export.claim_map import drawn, seated
 
     ledger, has_turns = reading.ledger, reading.document is None
     if ledger is None or not ledger.claims:
@@ -54,4 +56,9 @@ def _map(reading: Reading) -> str:
         "those in a heavy frame decided."
     )
     svg = drawn(reading, ledger, lambda claim: f"#turn-{claim.turn}" if has_turns else "")
-    return f"<figcaption>{key}</figcaption>{svg}"
+    seats = " ".join(
+        f'<span class="seat-{each.colour}"><svg class="map" viewBox="0 0 12 12" aria-hidden="true">{each.mark}</svg> '
+        f"{escape(each.name)}</span>"
+        for each in seated(reading, ledger).values()
+    )
+    return f"<figcaption>{key} {seats}</figcaption>{svg}"

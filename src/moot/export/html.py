@@ -81,6 +81,7 @@ CHARTS = """\
 
 MAP = """\
 .drawn { width: min(100vw - 2rem, 78rem); margin: 3rem 0 0 calc(50% - min(50vw - 1rem, 39rem)); overflow-x: auto }
+.drawn figcaption span { white-space: nowrap; color: var(--seat) } .drawn figcaption svg { width: .75rem }
 .drawn figcaption { margin: 0 0 1rem; color: var(--soft); font: .875rem/1.5 system-ui, sans-serif }
 @media (max-width: 46rem) { .drawn { display: none } }
 @media print { .drawn { display: block; width: auto; margin: 2rem 0 0; overflow: visible }

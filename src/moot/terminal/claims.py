@@ -71,8 +71,5 @@ def _about(reading: Reading, ledger: Ledger) -> Iterator[str]:
         yield "Nobody could follow the claims: these are the sentences with which the speeches begin."
     if ledger.claims_left_out:
         yield f"These are the first {len(ledger.claims)} claims; {ledger.claims_left_out} more were made."
-    if ledger.quotes_left_out or ledger.links_left_out:
-        yield (
-            f"Left out of what the scribe noted: {ledger.quotes_left_out} whose words nobody said, "
-            f"{ledger.links_left_out} answers to a claim that there is not."
-        )
+    if ledger.left_out:
+        yield ledger.left_out

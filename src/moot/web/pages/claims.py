@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from moot.core.claims import Claim, Ledger
-from moot.export.charts.drawing import point
-from moot.export.claim_map import decisive, drawn
+from moot.export.claim_map import Seated, decisive, drawn, seated
 from moot.reading.debate import Reading
-from moot.reading.seats import colours_of
 
 FIRST, LAST = 5, 4
 """Words of a quote that a browser looks for in a speech: where it begins, and where it ends."""
@@ -23,17 +21,6 @@ FILTERS: Mapping[str, frozenset[str]] = {
     "Conceded": frozenset({"conceded"}),
     "Fallen": frozenset({"dropped", "withdrawn"}),
 }
-
-
-class Seated(NamedTuple):
-    """Whoever makes claims: a name, a colour and a shape."""
-
-    name: str
-    colour: int
-
-    @property
-    def mark(self) -> str:
-        return point(max(0, self.colour - 1), 6, 6, 1.25)
 
 
 class Thread(NamedTuple):
@@ -48,11 +35,7 @@ class Thread(NamedTuple):
 
 
 def claims_page(reading: Reading, ledger: Ledger) -> dict[str, Any]:
-    colours, key = colours_of(reading.format), decisive(reading)
-    seats = {
-        seat: Seated(reading.titles.get(seat, seat), colours.get(seat, 0))
-        for seat in dict.fromkeys(claim.seat for claim in ledger.claims)
-    }
+    seats, key = seated(reading, ledger), decisive(reading)
     url = partial(_url, reading.record.id)
     svg = drawn(reading, ledger, url)
     trust = reading.outcome.trust if reading.outcome else None
