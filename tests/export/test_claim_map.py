@@ -131,7 +131,7 @@ async def test_the_html_document_has_the_map_whose_boxes_lead_to_the_speeches() 
     assert 'href="#turn-0" data-id="C1"' in text
     assert 'id="turn-0"' in text
     assert "a line with a bar attacks" in text
-    key = text[text.index("<figcaption>") : text.index("</figcaption>")]
+    key = text.partition('<figure class="drawn">')[2].partition("</figcaption>")[0]
     assert [name for name in ("Debater A", "Debater B") if f"</svg> {name}</span>" in key] == ["Debater A", "Debater B"]
 
 

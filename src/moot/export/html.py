@@ -63,7 +63,8 @@ TOKENS = """\
 :root { --card: #fff; --sunk: #ebe8e0; --edge: #8b8c88; --accent: #0b6567; --accent-tint: #e4f0ef; --good: #22693f;
   --bad: #a3271f; --sans: system-ui, -apple-system, "Segoe UI", sans-serif; --t-2: .8125rem; --t-3: .875rem;
   --t-4: .9375rem; --serif: Charter, Georgia, serif; --mono: ui-monospace, Menlo, Consolas, monospace;
-  --seat-0: #565c64; --seat-1: #1d62c4; --seat-2: #96340a; --seat-3: #3d1a78; --seat-4: #1b5a3c; --seat-5: #bb3d73; --seat-6: #7a6a0c }
+  --seat-0: #565c64; --seat-1: #1d62c4; --seat-2: #96340a; --seat-3: #3d1a78; --seat-4: #1b5a3c;
+  --seat-5: #bb3d73; --seat-6: #7a6a0c }
 @media screen and (prefers-color-scheme: dark) { :root { --card: #1b1f23; --sunk: #2a3035; --edge: #747c83;
   --accent: #6ed1cb; --accent-tint: #16302f; --good: #86d3a1; --bad: #ff9d92; --seat-0: #a7adb4; --seat-1: #62a9f8;
   --seat-2: #f8845a; --seat-3: #d2c5ff; --seat-4: #7ff0ab; --seat-5: #d08fb2; --seat-6: #e8bd2c } }
