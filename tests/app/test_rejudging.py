@@ -103,3 +103,22 @@ async def test_what_earlier_debates_tell_of_a_judge_is_kept_with_a_new_one_and_l
     again = await app.create("duel", "Cats are better than dogs", {"max_rounds": 1}, key="first")
     assert again.id == first.id
     assert (await rejudge(app, later.id, judge="scripted:other")).settings["noise"] is None
+
+
+async def test_an_earlier_outcome_is_read_once_and_not_at_all_for_a_debate_that_is_judged_once() -> None:
+    app, read = scripted_app(SimulatedJudge((6, 6), noise=2.0)), []
+    outcomes = app.store.outcomes
+
+    async def seen(*args: Any) -> Any:
+        found = await outcomes(*args)
+        read.append(sum(outcome is not None for outcome in found.values()))
+        return found
+
+    app.store.outcomes = seen  # type: ignore[method-assign]
+    quick = await finished(app, max_rounds=1, depth="quick")
+    assert (read, quick.settings["noise"]) == ([], None)
+    await finished(app, max_rounds=1, judgings=4)
+    noises = [(await app.create("duel", "Cats", {"judgings": 4})).settings["noise"] for _ in range(2)]
+    assert read == [1, 1, 0]
+    assert noises[0]
+    assert noises[0] == noises[1]

@@ -103,7 +103,17 @@ async def test_outcomes_of_a_format_come_newest_first_without_what_was_deleted_o
         await store.take(f"DEB-{number}", "ann", 30)
     for number in (1, 2, 4):
         await store.end(f"DEB-{number}", 1, RunResult(Status.FINISHED, "done", outcome={"number": number}))
-    assert await store.outcomes(NEW.format, 9) == [{"number": 2}, {"number": 1}]
-    assert await store.outcomes(NEW.format, 1) == [{"number": 2}]
+    assert [*(await store.outcomes(NEW.format, 9)).items()] == [("DEB-2", {"number": 2}), ("DEB-1", {"number": 1})]
+    assert await store.outcomes(NEW.format, 1) == {"DEB-2": {"number": 2}}
+    assert await store.outcomes(NEW.format, 9, {"DEB-2"}) == {"DEB-2": None, "DEB-1": {"number": 1}}
     await store.delete("DEB-2")
-    assert await store.outcomes(NEW.format, 9) == [{"number": 1}]
+    assert await store.outcomes(NEW.format, 9) == {"DEB-1": {"number": 1}}
+
+
+async def test_outcomes_of_a_format_are_looked_for_among_the_newest_of_all_formats(store: Store) -> None:
+    for number in range(6):
+        await store.create(replace(NEW, id=f"DEB-{number}", format="panel" if number else NEW.format))
+        await store.take(f"DEB-{number}", "ann", 30)
+        await store.end(f"DEB-{number}", 1, RunResult(Status.FINISHED, "done", outcome={"number": number}))
+    assert await store.outcomes(NEW.format, 1) == {}
+    assert await store.outcomes(NEW.format, 2) == {"DEB-0": {"number": 0}}

@@ -18,7 +18,7 @@ from moot.core.debate import Turn
 from moot.core.trust import JudgeNoise, Judging, Trust
 from moot.formats.duel.format import DuelSettings, Verdict
 from moot.testing import SimulatedJudge
-from moot.trust.judging import balanced, call, learned_noise, mirrored_order, views, weigh
+from moot.trust.judging import _is_clear, balanced, call, learned_noise, mirrored_order, spreads, views, weigh
 
 NOISE = 0.8
 
@@ -223,7 +223,7 @@ def coverage(found: list[tuple[float, Verdict]]) -> float:
 
 
 def test_the_interval_of_a_noisy_judge_is_right_once_its_earlier_debates_are_known() -> None:
-    earlier = [verdict.trust for _, verdict in verdicts(25, 4, 1.0, noise=2.0) if verdict.trust]
+    earlier = [spreads(verdict.trust) for _, verdict in verdicts(25, 4, 1.0, noise=2.0) if verdict.trust]
     known = learned_noise(earlier, {"x:judge"})
     assert known
     assert known.points == pytest.approx(2 * sqrt(2), abs=0.5)
@@ -231,11 +231,40 @@ def test_the_interval_of_a_noisy_judge_is_right_once_its_earlier_debates_are_kno
     assert 0.93 <= coverage(verdicts(400, 4, 1.0, noise=2.0, known=known)) <= 0.995
 
 
+def drawn(number: int, noise: float, chance: Random) -> list[tuple[float, list[Judging]]]:
+    """True margins and the judgings of them, as in `verdicts` but without prompts: two, and four when it is close."""
+    found = []
+    for _ in range(number):
+        true = chance.gauss(0, 2)
+        means = [(7 + true / 2, 6 - true / 2), (6 + true / 2, 7 - true / 2)] * 2
+        scores = [[min(10, max(0, round(chance.gauss(mean, noise)))) for mean in pair] for pair in means]
+        four = pairs(*((a, b) for a, b in scores))
+        found.append((true, four[:2] if _is_clear(four[:2], 1.0) else four))
+    return found
+
+
+@pytest.mark.parametrize("noise", [0.4, 0.8, 1.2, 1.6, 2.0])
+def test_on_average_25_debates_tell_enough_of_any_judge(noise: float) -> None:
+    """No lucky 25 of them: the mean over 80 times 25, each before other debates."""
+    chance, held = Random(1), []
+    for _ in range(80):
+        trusts = [Trust(level="Low", stability=weigh(judgings, 1.0)) for _, judgings in drawn(25, noise, chance)]
+        known = learned_noise(map(spreads, trusts), {""})
+        later = [(true, weigh(judgings, 1.0, known)) for true, judgings in drawn(100, noise, chance)]
+        held += [found.low <= true <= found.high for true, found in later if found]
+    assert 0.935 <= fmean(held) <= 0.99
+
+
+def test_on_average_the_usual_noise_is_enough_for_scores_of_a_noise_of_0_8() -> None:
+    later = [(true, weigh(judgings, 1.0)) for true, judgings in drawn(8000, 0.8, Random(1))]
+    assert 0.97 <= fmean(found.low <= true <= found.high for true, found in later if found) <= 0.995
+
+
 def test_of_a_judge_nothing_is_learned_from_two_judgings_or_from_another_judge() -> None:
     two, four = weigh(pairs((8, 5), (6, 5)), 1.0), weigh(pairs((8, 5), (6, 5), (7, 6), (7, 6)), 1.0)
-    assert learned_noise([Trust(level="Low", stability=two), Trust(level="Low")], {""}) is None
-    assert learned_noise([Trust(level="Low", stability=four)], {"another"}) is None
-    known = learned_noise([Trust(level="Low", stability=four)], {""})
+    assert learned_noise(map(spreads, [Trust(level="Low", stability=two), Trust(level="Low")]), {""}) is None
+    assert learned_noise(map(spreads, [Trust(level="Low", stability=four)]), {"another"}) is None
+    known = learned_noise(map(spreads, [Trust(level="Low", stability=four)]), {""})
     assert known == JudgeNoise(points=1.137, debates=1, models=[""])
     noisy = known.model_copy(update={"points": 3.0})
     another = noisy.model_copy(update={"models": ["another"]})

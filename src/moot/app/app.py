@@ -16,7 +16,7 @@ from moot import formats as known_formats
 from moot.app.changes import change
 from moot.app.drafts import Drafts, check_text
 from moot.app.estimates import Expected, expected
-from moot.app.noise import with_noise
+from moot.app.noise import JudgesBefore
 from moot.app.players import Players
 from moot.app.replies import say
 from moot.core.debate import Action, HumanReply, Origin, Rating, Record, Status, Turn, Workflow
@@ -93,6 +93,7 @@ class App:
         self.queue: Queue | None = None
         """What runs debates in the background; without one a debate runs only while `run` does."""
         self.drafts = Drafts(settings, models, formats, self.library, toolbox)
+        self._judges = JudgesBefore(store)
 
     @property
     def is_shared(self) -> bool:
@@ -174,7 +175,7 @@ class App:
             self.models.check(seat.model, here=not self.is_shared)
         if start:
             record = replace(record, status=Status.QUEUED)
-        record = await with_noise(self.store, known_formats.of_record(self.formats, record), record, key)
+        record = await self._judges.with_noise(known_formats.of_record(self.formats, record), record, key)
         made = await self.store.create(record, key, watched=watched, turns=turns)
         if any(getattr(made, field) != getattr(record, field) for field in ("format", "topic", "settings", "origin")):
             raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")

@@ -23,10 +23,17 @@ SELECT * FROM debates WHERE idempotency_key = :idempotency_key;
 SELECT id FROM debates WHERE origin_debate = :debate_id AND deleted_at IS NULL ORDER BY created_at, id LIMIT 20;
 
 -- name: find_outcomes
--- Of a format's finished debates, the newest first.
-SELECT outcome FROM debates
-WHERE format = :format AND status = 'finished' AND outcome IS NOT NULL AND deleted_at IS NULL
-ORDER BY created_at DESC, id DESC LIMIT :limit;
+-- Of a format's finished debates, the newest first; only the newest of all formats are looked through for them, and what
+-- is `known`, a JSON list of ids, comes without its outcome.
+SELECT
+    id,
+    CASE WHEN id NOT IN (
+        SELECT /*sqlite value FROM json_each(:known) */ /*postgres json_array_elements_text(CAST(:known AS JSON)) */
+    ) THEN outcome END AS outcome
+FROM debates
+WHERE id IN (SELECT id FROM debates WHERE status = 'finished' ORDER BY created_at DESC, id LIMIT 4 * :limit)
+    AND format = :format AND outcome IS NOT NULL AND deleted_at IS NULL
+ORDER BY created_at DESC, id LIMIT :limit;
 
 -- name: find_debate
 SELECT *, moot_now() AS now FROM debates WHERE id = :debate_id AND deleted_at IS NULL;

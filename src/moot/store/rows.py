@@ -106,7 +106,7 @@ def wish_from(row: Row) -> Wish | None:
 
 
 def outcome_from(row: Row) -> JsonObject | None:
-    """Only the outcome; None where it cannot be read."""
+    """Only the outcome; None where there is none, or it cannot be read."""
     try:
         found: JsonObject = _is(dict, orjson.loads(row["outcome"]))
         return found

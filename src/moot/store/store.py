@@ -6,7 +6,7 @@ A call is a generator that yields statements and receives their rows; a database
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from moot.core.changes import Wish
@@ -93,10 +93,13 @@ class Store:
         return [row["id"] for row in rows]
 
     @reading
-    def outcomes(self, format: str, limit: int) -> Operation[list[JsonObject]]:
-        """Of a format's finished debates, the newest first; those that cannot be read are left out."""
-        rows = yield ask("find_outcomes", format=format, limit=limit)
-        return [outcome for row in rows if (outcome := outcome_from(row))]
+    def outcomes(self, format: str, limit: int, known: Collection[str] = ()) -> Operation[dict[str, JsonObject | None]]:
+        """By id, of a format's debates among those that finished lately, the newest first.
+
+        None stands for those that are known already, and for one that cannot be read.
+        """
+        rows = yield ask("find_outcomes", format=format, limit=limit, known=to_json([*known]))
+        return {row["id"]: outcome_from(row) for row in rows}
 
     @reading
     def load(self, debate_id: str) -> Operation[StoredDebate]:

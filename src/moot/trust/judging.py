@@ -26,11 +26,14 @@ CLEAR_AFTER_TWO = 2.5
 """Two judgings that agree by so many points need no others."""
 USUAL_NOISE = JudgeNoise(points=1.2)
 """Of one judging, where nothing is known of its judge."""
-USUAL_WEIGHT, WEIGHT_OF_EACH, MOST_WEIGHT = 4, 2, 20
-"""How many judgings' worth of evidence that is, with each earlier debate of the judge, and at most."""
+USUAL_WEIGHT, WEIGHT_OF_EACH, MOST_WEIGHT = 4, 2, 10
+"""How many judgings' worth of evidence that is, with each earlier debate of the judge, and at most.
+
+At most 10, as what is learned is a little too small: four judgings are made where the first two were close.
+"""
 T_975 = (
     *(2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110),
-    *(2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+    *(2.101, 2.093, 2.086),
 )
 """Student's t at .975 for 4, 5, 6 … degrees of freedom."""
 FEW_FLIPS = 0.1
@@ -272,27 +275,29 @@ def _half_width(rests: Sequence[float], known: JudgeNoise) -> float:
     return T_975[freedom - USUAL_WEIGHT] * noise / sqrt(len(rests))
 
 
-def learned_noise(earlier: Iterable[Trust], models: Collection[str]) -> JudgeNoise | None:
-    """How far judgings by these models differed in earlier debates, once mean and order effect are taken out.
+def spreads(trust: Trust) -> list[tuple[str, float, int]]:
+    """How far judgings lie from what they come to: the model, the sum of squares, and of how many that tells.
 
-    Two judgings tell nothing of it. What is usual keeps its weight beside what was found, so that a few judgings that
-    happened to agree do not make a judge look exact.
+    For every judged part, once mean and order effect are taken out; two judgings tell nothing.
     """
-    squares, freedom, debates = USUAL_WEIGHT * USUAL_NOISE.points**2, USUAL_WEIGHT, 0
-    for each in earlier:
-        told = [rests for part in (each.stability, *each.parts.values()) if part for rests in _rests_of(part, models)]
-        squares += sum(rest**2 for rests in told for rest in rests)
-        freedom += sum(len(rests) - 2 for rests in told)
-        debates += bool(told)
-    noise = round(sqrt(squares / freedom), 3)
-    return JudgeNoise(points=noise, debates=debates, models=sorted(models)) if debates else None
+    found = []
+    for part in filter(None, (trust.stability, *trust.parts.values())):
+        for model in {judging.model for judging in part.counted}:
+            rests = _parts([judging for judging in part.counted if judging.model == model]).rests
+            found.append((model, sum(rest**2 for rest in rests), len(rests) - 2))
+    return [each for each in found if each[2] > 0]
 
 
-def _rests_of(stability: Stability, models: Collection[str]) -> Iterator[Sequence[float]]:
-    for model in models:
-        own = [judging for judging in stability.counted if judging.model == model]
-        if len(own) > 2:
-            yield _parts(own).rests
+def learned_noise(earlier: Iterable[Iterable[tuple[str, float, int]]], models: Collection[str]) -> JudgeNoise | None:
+    """How far judgings by these models differed, by the spreads of earlier debates.
+
+    What is usual keeps its weight beside what was found, so that a few judgings that happened to agree do not make a
+    judge look exact.
+    """
+    told = [own for each in earlier if (own := [spread for spread in each if spread[0] in models])]
+    squares = USUAL_WEIGHT * USUAL_NOISE.points**2 + sum(spread[1] for own in told for spread in own)
+    noise = round(sqrt(squares / (USUAL_WEIGHT + sum(spread[2] for own in told for spread in own))), 3)
+    return JudgeNoise(points=noise, debates=len(told), models=sorted(models)) if told else None
 
 
 def trust(debate: Debate[Any], judged: Judged, stability: Stability | None, clear: float) -> Trust:
