@@ -67,6 +67,7 @@ async def test_the_score_of_the_side_that_is_shown_first_comes_first_in_the_form
     scores = [(each.score_a, each.score_b) for each in outcome.trust.stability.judgings]
     assert scores == [(8, 5), (5, 8), (8, 5), (5, 8)]
     assert (outcome.winner, outcome.trust.level) == ("undecided", "Low")
+    assert outcome.summary == "In the words of a judging that alone has Debater A ahead: So."
 
 
 async def test_two_judgings_that_agree_clearly_need_no_others_and_one_model_is_trusted_no_further_than_medium() -> None:

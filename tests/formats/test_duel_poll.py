@@ -107,6 +107,17 @@ async def test_a_verdict_against_all_answers_is_trusted_a_level_less_and_says_so
     )
 
 
+async def test_answers_that_go_by_the_words_of_the_question_confirm_nothing() -> None:
+    def yes(request: Request) -> str:
+        is_ballot = request.schema and request.schema.name == "choice"
+        return json.dumps({"reason": "So.", "choice": "yes"}) if is_ballot else answers(5)(request)
+
+    _, outcome = await played(yes)
+    assert (poll_of(outcome).counts, poll_of(outcome).relation) == ({"for": 3, "against": 2}, "decided a split")
+    assert outcome.trust
+    assert "asked the other way round, most independent answers said another thing" in outcome.trust.reasons
+
+
 async def test_a_quick_duel_has_no_poll_and_no_seat_for_one() -> None:
     stage = Stage(answers(5), settings={"max_rounds": 1})
     await stage.run()

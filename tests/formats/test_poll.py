@@ -88,6 +88,13 @@ async def test_who_likes_to_say_yes_decides_nothing() -> None:
     assert "asked in mirrored words, most gave another answer" in outcome.trust.reasons
 
 
+async def test_who_likes_to_say_yes_is_not_trusted_with_an_odd_number_either() -> None:
+    _, outcome = await polled(says(lambda question, letters: letters[0]), ballots=15)
+    assert outcome.headline() == "Yes: 8 of 15 independent answers"
+    assert outcome.trust
+    assert outcome.trust.level == "Low"
+
+
 async def test_who_likes_the_first_of_a_list_decides_nothing() -> None:
     _, outcome = await polled(says(lambda question, letters: letters[0]), ballots=12, options=OPTIONS[:2])
     assert outcome.poll.counts == {"Postgres": 6, "SQLite": 6}

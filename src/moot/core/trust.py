@@ -95,6 +95,13 @@ class PollResult(BaseModel):
     def number(self) -> int:
         return sum(self.counts.values())
 
+    @property
+    def by_wording(self) -> bool:
+        """Whether most said one thing when asked plainly, and another in mirrored words."""
+        plain = {answer: number - self.mirrored.get(answer, 0) for answer, number in self.counts.items()}
+        tops = [{each for each in said if said[each] == max(said.values())} for said in (plain, self.mirrored)]
+        return any(self.mirrored.values()) and len(tops[0]) == len(tops[1]) == 1 and tops[0] != tops[1]
+
 
 class VoteResult(BaseModel):
     """How those who debated voted at the end."""

@@ -27,10 +27,8 @@ CLEAR_AFTER_TWO = 2.5
 USUAL_NOISE = JudgeNoise(points=1.2)
 """Of one judging, where nothing is known of its judge."""
 USUAL_WEIGHT, WEIGHT_OF_EACH, MOST_WEIGHT = 4, 2, 10
-"""How many judgings' worth of evidence that is, with each earlier debate of the judge, and at most.
-
-At most 10, as what is learned is a little too small: four judgings are made where the first two were close.
-"""
+"""How many judgings' worth of evidence that is, with each earlier debate of the judge, and at most: what is learned is
+a little too small, as four judgings are made where the first two were close."""
 T_975 = (
     *(2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110),
     *(2.101, 2.093, 2.086),
@@ -198,8 +196,13 @@ def weighed(
     if stability is None:
         readable = (turn for turn in judged.turns if "fallback" not in turn.marks)
         return Weighed(next(readable, judged.turns[0]), None)
-    nearest = min(stability.counted, key=lambda judging: abs(judging.margin - stability.margin))
-    return Weighed(next(turn for turn in judged.turns if turn.position == nearest.position), stability)
+    told = nearest(stability).position
+    return Weighed(next(turn for turn in judged.turns if turn.position == told), stability)
+
+
+def nearest(stability: Stability) -> Judging:
+    """The judging in whose words they are told: no outlier's."""
+    return min(stability.counted, key=lambda judging: abs(judging.margin - stability.margin))
 
 
 def weigh(judgings: Sequence[Judging], clear: float, noise: JudgeNoise | None = None) -> Stability | None:

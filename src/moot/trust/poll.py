@@ -258,7 +258,7 @@ def with_poll(debate: Debate[Any], found: Trust | None, verdict: str, options: S
     poll.relation = _relation(poll, verdict)
     poll.price = _price_text(debate, poll, verdict, say)
     trust = found or Trust(level="Medium", reasons=[])
-    reasons = [*trust.reasons, *left_out, *_unread(poll, say)]
+    reasons = [*trust.reasons, *left_out, *_against(poll, say)]
     trust = trust.model_copy(update={"poll": poll, "reasons": reasons})
     return trust.lowered(overturned_text(poll, say)) if poll.relation == "overturned" else trust
 
@@ -271,6 +271,8 @@ def overturned_text(poll: PollResult, say: Language) -> str:
 def _relation(poll: PollResult, verdict: str) -> Relation:
     if not verdict:
         return "undecided"
+    if poll.by_wording:
+        return "decided a split"
     if 2 * poll.counts.get(verdict, 0) > poll.number:
         return "confirmed"
     return "overturned" if poll.top and poll.low > 0.5 else "decided a split"
@@ -292,10 +294,12 @@ def _price_text(debate: Debate[Any], poll: PollResult, verdict: str, say: Langua
     return f"{head} {end}"
 
 
-def _unread(poll: PollResult, say: Language) -> Iterator[str]:
+def _against(poll: PollResult, say: Language) -> Iterator[str]:
     if poll.unreadable:
         values = {"n": poll.unreadable, "all": poll.number + poll.unreadable}
         yield say("{n} of {all} independent answers could not be read", **values)
+    if poll.by_wording:
+        yield say("asked the other way round, most independent answers said another thing")
 
 
 def no_winner(result: Result, rule: Rule, say: Language) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from moot.core.trust import Basis
-from moot.trust.judging import Call
+from moot.trust.judging import Call, call, nearest
 from moot.trust.quality import Rated
 
 Stance: TypeAlias = Literal["pro", "con"]
@@ -25,6 +25,25 @@ class Verdict(Rated):
     fallback: bool
     models: dict[str, str]
     conceded: Literal["a", "b"] | None = Field(None, description="who gave in, which decides it")
+
+    @model_validator(mode="after")
+    def says_whose_words(self) -> Self:
+        """What tipped the balance is told by one judging: where that alone names another winner, it is said."""
+        stability = self.trust and self.trust.stability
+        if not stability or self.conceded:
+            return self
+        alone = call(nearest(stability).margin, stability.clear)
+        if alone == self.winner:
+            return self
+        if alone == "undecided":
+            before = self.say("In the words of a judging that alone decides nothing:")
+        else:
+            before = self.say("In the words of a judging that alone has Debater {name} ahead:", name=alone.upper())
+        if self.lead and not self.lead.startswith(before):
+            self.lead = f"{before} {self.lead}"
+        elif not self.lead and not self.summary.startswith(before):
+            self.summary = f"{before} {self.summary}"
+        return self
 
     def headline(self) -> str:
         say, scores = self.say, {"a": self.score_a, "b": self.score_b}

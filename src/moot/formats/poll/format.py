@@ -163,7 +163,7 @@ def _trust(debate: Debate[PollSettings], result: Result, poll: PollResult) -> Tr
     reasons = list(_against_high(debate, poll))
     if result.winner is None:
         reasons.insert(0, no_winner(result, debate.settings.rule, say))
-    level: Level = "Low" if result.winner is None else "Medium" if reasons else "High"
+    level: Level = "Low" if result.winner is None or poll.by_wording else "Medium" if reasons else "High"
     share = {"low": percent(poll.low), "high": percent(poll.high)}
     interval = say("the share of most among such answers: {low} to {high}", **share)
     return Trust(level=level, summary=f"{poll.summary}; {interval}" if poll.top else poll.summary, reasons=reasons)

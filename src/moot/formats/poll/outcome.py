@@ -41,7 +41,7 @@ class PollOutcome(Outcome):
     def table(self) -> Rows:
         say, poll = self.say, self.poll
         by_rule = any(points != poll.counts[answer] for answer, points in self.tally.items())
-        header = (say("answer"), say("ballots"), say("share"), say("in mirrored words"), say("by the rule"))
+        header = (say("choice"), say("ballots"), say("share"), say("in mirrored words"), say("by the rule"))
         rows = [
             (
                 label(answer, say),
