@@ -182,3 +182,32 @@ async def test_what_each_declared_is_told_to_whoever_has_to_agree_with_it_or_to_
         (("evaluation", "moderator"), [FAST, CLEAR]),
         (("synthesis", "moderator"), [FAST, CLEAR]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I stay with Redis.", "I recommend PostgreSQL."),
+        ("Use Redis.", "Do not use Redis."),
+        ("Redis einführen.", "Redis nicht einführen."),
+        ("Use Redis with 9,000 keys.", "Use Redis with 90,000 keys."),
+    ],
+)
+async def test_who_says_that_they_agree_and_recommends_another_thing_is_not_believed(one: str, other: str) -> None:
+    both = {FAST: (one, [CLEAR]), CLEAR: (other, [FAST])}
+    _, outcome = await played(both, [GOES_ON, OVER], models=TWO_FAMILIES)
+    assert (outcome.confidence, outcome.reasons[0]) == (
+        "Low",
+        f"they say that they agree, but their recommendations differ: {FAST}: {one}; {CLEAR}: {other}",
+    )
+
+
+@pytest.mark.parametrize("agreed", ["Choose PostgreSQL.", "Noted."])
+async def test_a_record_that_recommends_another_thing_than_all_declared_is_low(agreed: str) -> None:
+    both = {FAST: (agreed, [CLEAR]), CLEAR: (agreed, [FAST])}
+    _, outcome = await played(both, [GOES_ON, OVER], models=TWO_FAMILIES)
+    assert outcome.summary.startswith("Use Redis.")
+    assert (outcome.confidence, outcome.reasons[0]) == (
+        "Low",
+        f"the record recommends another thing than they declared: {agreed}",
+    )

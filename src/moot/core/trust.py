@@ -97,10 +97,13 @@ class PollResult(BaseModel):
 
     @property
     def by_wording(self) -> bool:
-        """Whether most said one thing when asked plainly, and another in mirrored words."""
+        """Whether more than two thirds said one thing when asked plainly, and another thing in mirrored words."""
         plain = {answer: number - self.mirrored.get(answer, 0) for answer, number in self.counts.items()}
-        tops = [{each for each in said if said[each] == max(said.values())} for said in (plain, self.mirrored)]
-        return any(self.mirrored.values()) and len(tops[0]) == len(tops[1]) == 1 and tops[0] != tops[1]
+        tops = [
+            [answer for answer, number in said.items() if 3 * number > 2 * sum(said.values())]
+            for said in (plain, self.mirrored)
+        ]
+        return all(tops) and tops[0] != tops[1]
 
 
 class VoteResult(BaseModel):

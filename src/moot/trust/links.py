@@ -41,12 +41,12 @@ def _likeness(claim: str, text: str) -> float:
     if contains(claim, text):
         return LITERAL
     language = language_of(text)
-    claimed, said = _values(claim, language), _values(text, language)
+    claimed, said = values(claim, language), values(text, language)
     likely = (
         score
         for sentence in sentences(text)
         if (score := _alike(claim, part := sentence[:MAX_COMPARED])) >= LINKED
-        and not (claimed - said and _values(part, language) - claimed)
+        and not (claimed - said and values(part, language) - claimed)
         and not opposed(claim, part)
     )
     return max(likely, default=0.0)
@@ -57,7 +57,7 @@ def _alike(claim: str, sentence: str) -> float:
     return token_sort_ratio(claim, sentence) if short else token_set_ratio(claim, sentence)
 
 
-def _values(text: str, language: Language) -> set[float]:
+def values(text: str, language: Language) -> set[float]:
     return {figure.value for figure in figures(text, language)}
 
 
@@ -67,11 +67,11 @@ def opposed(one: str, other: str) -> bool:
 
 
 def _negates(one: str, other: str) -> bool:
-    plain = {word[:STEM] for word in words(other).split()} - set(_negated(other))
-    return not plain.isdisjoint(_negated(one))
+    plain = {word[:STEM] for word in words(other).split()} - set(negated(other))
+    return not plain.isdisjoint(negated(one))
 
 
-def _negated(text: str) -> Iterator[str]:
+def negated(text: str) -> Iterator[str]:
     """Of each negation the word it is about: the next in its clause that is more than grammar, or the last before."""
     for clause in CLAUSE.split(text.casefold()):
         before = ""
@@ -79,7 +79,7 @@ def _negated(text: str) -> Iterator[str]:
         for word in words(clause).split():
             if word in negations():
                 waiting = True
-            elif word not in _small():
+            elif word not in small_words():
                 if waiting:
                     yield word[:STEM]
                 before, waiting = word, False
@@ -88,5 +88,5 @@ def _negated(text: str) -> Iterator[str]:
 
 
 @cache
-def _small() -> frozenset[str]:
+def small_words() -> frozenset[str]:
     return frozenset().union(*(each.common for each in languages().values()))

@@ -16,7 +16,9 @@ from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import barred, rests_on, unsupported_figures
 from moot.formats.panel.casting import ARGUED, SEATS, cast, muted, names, spoken
 from moot.formats.panel.positions import final_agreement, last_round, positions
+from moot.formats.panel.votes import options_of
 from moot.trust.caveats import only_model
+from moot.trust.recommendations import differ
 
 Level = Literal["High", "Medium", "Low"]
 LEVELS: tuple[Level, ...] = ("Low", "Medium", "High")
@@ -39,7 +41,7 @@ class Confidence(NamedTuple):
 
 def confidence(debate: Debate[Any], synthesis: Turn | None, basis: str, vote: VoteResult | None) -> Confidence:
     """`basis` is the text that the decision rests on."""
-    caps = [_agreed(debate), *_voted(debate, vote), *_caps(debate, synthesis, basis)]
+    caps = [_agreed(debate, basis.partition("\n")[0]), *_voted(debate, vote), *_caps(debate, synthesis, basis)]
     level = min(cap.level for cap in caps)
     return Confidence(
         LEVELS[level],
@@ -48,12 +50,23 @@ def confidence(debate: Debate[Any], synthesis: Turn | None, basis: str, vote: Vo
     )
 
 
-def _agreed(debate: Debate[Any]) -> Cap:
+def _agreed(debate: Debate[Any], recommended: str) -> Cap:
     say, known, found = debate.language, names(debate), final_agreement(debate)
     if not found.agreeing:
         lift = say("more rounds, or guidance that settles what divides the perspectives")
         return Cap(LOW, say("the perspectives did not come to one recommendation"), lift)
     agreeing, differing = (", ".join(known[seat] for seat in seats) for seats in (found.agreeing, found.differing))
+    held = {seat: each.recommendation for seat, each in positions(debate).items() if seat in found.agreeing}
+    options = options_of(debate)
+    apart = [seat for seat, own in held.items() if differ(own, found.recommendation, options)]
+    if apart:
+        told = "; ".join(f"{known[seat]}: {own}" for seat, own in held.items())
+        lift = say("another round, in which each recommends what it says it agrees with")
+        return Cap(LOW, say("they say that they agree, but their recommendations differ: {told}", told=told), lift)
+    if recommended and differ(recommended, found.recommendation, options):
+        lift = say("a record that recommends what the perspectives declared, or says why not")
+        own = found.recommendation
+        return Cap(LOW, say("the record recommends another thing than they declared: {own}", own=own), lift)
     if found.differing:
         wanted = "; ".join(filter(None, (_wanted(debate, seat) for seat in found.differing)))
         lift = wanted or say("an answer to what {names} holds against it", names=differing)
