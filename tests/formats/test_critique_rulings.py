@@ -301,3 +301,14 @@ async def test_a_critique_in_german_is_followed_from_its_first_issue_to_the_fina
     assert outcome.headline() == (
         "Der Skeptiker fand die Antwort reif nach 2 Runden: automatische Wertung 8/10, 0 offene Einwände"
     )
+
+
+async def test_an_issue_that_is_closed_without_a_reason_is_told() -> None:
+    noted = improved([{"issue": 1, "reply": "Noted."}])
+    ready = fine(**ruled("answered", 1, why=""))
+    outcome = await outcome_of(played(critique(), ready, settings=TWO, proposals=[noted]))
+    assert [issue.status for issue in outcome.issues] == ["answered"]
+    assert "1 grave issue was closed by the skeptic without a reason" in outcome.caveats
+    explained = fine(**ruled("answered", 1))
+    outcome = await outcome_of(played(critique(), explained, settings=TWO, proposals=[noted]))
+    assert not any("without a reason" in caveat for caveat in outcome.caveats)

@@ -53,6 +53,6 @@ def _said(text: str) -> _Said:
     return _Said(_stems(text) - denied, denied, values(text, language_of(text)))
 
 
-def _stems(text: str) -> Set[str]:
+def _stems(text: str) -> set[str]:
     known = small_words() | negations()
     return {word[:STEM] for word in words(text).split() if word not in known and word != "i" and not word.isdigit()}

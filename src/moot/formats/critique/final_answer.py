@@ -167,6 +167,13 @@ def _caveats(
     critical = sum(issue.severity == "critical" for issue in open_issues(issues))
     if critical:
         yield say.count(critical, "1 critical issue stayed open", "{n} critical issues stayed open")
+    unexplained = sum(issue.status != "open" and issue.severity != "minor" and not issue.why for issue in issues)
+    if unexplained and any("rulings" in (turn.data or {}) for turn in debate.transcript):  # version 1 had no reasons
+        yield say.count(
+            unexplained,
+            "1 grave issue was closed by the skeptic without a reason",
+            "{n} grave issues were closed by the skeptic without a reason",
+        )
     last = reviewed[-1].score if reviewed else None
     if debate.stop_reason == "no_critical_issues" and last is not None and last < debate.settings.early_stop_score:
         yield say("the skeptic named nothing critical, but gave the answer only {score} of 10", score=f"{last:g}")

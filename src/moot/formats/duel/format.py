@@ -223,7 +223,7 @@ def _weighed(debate: Debate[DuelSettings], judged: Judged) -> Verdict:
     unsound = debate.language("every claim that the judgings name has fallen, or speaks for the other side")
     found = trust(debate, judged, stability, CLEAR_MARGIN)
     alone.trust = with_claims(debate, found, SIDES, named, partial(_carries, alone.winner), unsound)
-    return alone.says_whose_words()
+    return alone.saying_whose_words()
 
 
 def _carries(winner: Call, claim: Claim) -> bool:

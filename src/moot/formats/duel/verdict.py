@@ -27,7 +27,10 @@ class Verdict(Rated):
     conceded: Literal["a", "b"] | None = Field(None, description="who gave in, which decides it")
 
     @model_validator(mode="after")
-    def says_whose_words(self) -> Self:
+    def _is_told(self) -> Self:
+        return self.saying_whose_words()
+
+    def saying_whose_words(self) -> Self:
         """What tipped the balance is told by one judging: where that alone names another winner, it is said."""
         stability = self.trust and self.trust.stability
         if not stability or self.conceded:
