@@ -25,6 +25,8 @@ OPENING = {
     "‘": "‚",
     "›": "‹",
     "‹": "›",
+    "」": "「",
+    "』": "『",
     "`": "`",
 }
 """Closing mark → the marks that may open it."""
@@ -57,6 +59,8 @@ QUOTED = re.compile(
             rf"«{_IN.format('«»')}{{1,{MAX_QUOTE}}}»",
             rf"»{_IN.format('«»')}{{1,{MAX_QUOTE}}}«",
             rf"‹{_IN.format('‹›')}{{1,{MAX_QUOTE}}}›",
+            rf"「{_IN.format('「」')}{{1,{MAX_QUOTE}}}」",
+            rf"『{_IN.format('『』')}{{1,{MAX_QUOTE}}}』",
             rf"[‘‚](?:[^‘’\n]|(?<=\w)’(?=\w)){{1,{MAX_QUOTE}}}[’‘](?!\w)",
             rf"(?<![\w'])'(?=\S)(?:[^'\n]|(?<=\w)'(?=\w)){{1,{MAX_QUOTE}}}'(?!\w)",
             rf"`[^`\n]{{1,{MAX_QUOTE}}}`",
