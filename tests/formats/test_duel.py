@@ -365,6 +365,12 @@ async def test_a_debater_that_concedes_ends_the_debate_and_the_other_wins_whatev
     assert f"{dict(zip(SIDES, (A, B), strict=True))[seat]} gave in" in stage.model.requests[-1].messages[-1].content
 
 
+@pytest.mark.parametrize("speech", ["CONCEDED", "You are right.\n\n**CONCEDED**", "So be it.\n `CONCEDED`. \n"])
+async def test_a_debater_concedes_by_its_last_line_whatever_marks_it_has(speech: str) -> None:
+    outcome = await outcome_of(Stage(lambda request: ballot(7, 4) if request.schema else speech))
+    assert (outcome.winner, outcome.conceded) == ("b", "a")
+
+
 @pytest.mark.parametrize(
     "speech",
     ["I concede that mice run.", "CONCEDED is a word.", "Nothing is CONCEDED", "CONCEDED\nNot so fast."],

@@ -22,4 +22,5 @@ def facing(stances: Mapping[str, str]) -> dict[str, Side]:
 
 def concedes(turn: Turn) -> bool:
     """Whether a speech gives in: a line of its own says so at its end, the same in every language."""
-    return turn.kind == "argument" and turn.content.rstrip(" \n*_.").endswith("\n" + CONCEDED)
+    last = turn.content.rstrip(" \n*_.`").rpartition("\n")[2]
+    return turn.kind == "argument" and last.lstrip(" *_`") == CONCEDED
