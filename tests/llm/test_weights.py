@@ -46,6 +46,16 @@ async def test_a_pulled_file_is_a_local_model_by_its_name(server: FileServer) ->
     assert weights.names() == ["smollm2", "file"]
 
 
+def test_a_file_too_small_for_long_prompts_is_asked_as_the_built_in_model_is(tmp_path: Path) -> None:
+    weights.folder().mkdir(parents=True)
+    for path, size in {pulled("tiny"): 300_000_000, pulled("large"): 2_000_000_000, tmp_path / "own.gguf": 9}.items():
+        with path.open("wb") as file:
+            file.truncate(size)
+    asked = ["smollm2", "tiny", "large", "gone", f"{tmp_path}/own.gguf"]
+    assert [f"local:{name}" in weights.SMALL_MODELS for name in asked] == [True, True, False, False, True]
+    assert "ollama:tiny" not in weights.SMALL_MODELS
+
+
 async def test_a_file_of_a_hub_is_checked_against_the_checksum_that_the_hub_names(server: FileServer) -> None:
     hub = server.url.removesuffix("/file.gguf")
     server.named_sha256 = SUM

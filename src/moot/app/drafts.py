@@ -289,9 +289,9 @@ async def _with_sources(settings: Mapping[str, JsonValue]) -> Mapping[str, JsonV
 
 
 def _at_depth(settings: Settings, seats: Mapping[str, SeatSettings]) -> Settings:
-    """What the built-in tiny model says is judged once unless somebody asks for more: more would say nothing more."""
+    """What tiny models say is judged once unless somebody asks for more: more would say nothing more."""
     asked = {"depth", "judgings", "ballots"} & settings.model_fields_set
-    tiny = {seat.model for seat in seats.values()} == {BUILT_IN_MODEL}
+    tiny = bool(seats) and all(seat.model in SMALL_MODELS for seat in seats.values())
     is_quick = tiny and not asked and "depth" in type(settings).model_fields
     return settings.model_copy(update={"depth": "quick"}) if is_quick else settings
 

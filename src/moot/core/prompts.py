@@ -7,7 +7,7 @@ order, and last what this seat is to do now; so every call repeats most of an ea
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -62,7 +62,7 @@ class Part(NamedTuple):
 class Prompts:
     """The prompt files of all formats; a file `<overrides>/<format>/<kind>.md` replaces the format's own."""
 
-    def __init__(self, overrides: Path | None = None, small: Collection[str] = ()) -> None:
+    def __init__(self, overrides: Path | None = None, small: Container[str] = ()) -> None:
         """`small` are models that long prompts confuse: they get a format's `<kind>.small.md` where it has one."""
         self.own = _own_prompts(overrides) if overrides else None
         self._small = small

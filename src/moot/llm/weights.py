@@ -9,7 +9,7 @@ import platform
 import re
 import sys
 from asyncio.subprocess import PIPE, STDOUT
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 BUILT_IN_NAME = "smollm2"
 BUILT_IN_MODEL = f"local:{BUILT_IN_NAME}"
-SMALL_MODELS = frozenset({BUILT_IN_MODEL})
-"""Models that need short prompts, few words and little chance to stay with a topic."""
+SMALL_BYTES = 500_000_000
+"""Below that a file holds some 700 million parameters at most."""
 SMALL_TEMPERATURE = 0.2
 _HUB_FILE = re.compile(r"(?P<owner>[\w.-]+)/(?P<repository>[\w.-]+)/(?P<file>[\w./-]+\.gguf)", re.IGNORECASE)
 _OTHERWISE = "set a provider's key (DEEPSEEK_API_KEY, OPENAI_API_KEY, …) or start Ollama"
@@ -63,18 +63,31 @@ LOOK_SECONDS = 0.3
 """How often is looked how much has arrived."""
 
 
+class _SmallModels(Container[str]):
+    """Models that need short prompts, few words and little chance to stay with a topic: by the size of their files."""
+
+    def __contains__(self, model: object) -> bool:
+        provider, _, name = str(model).partition(":")
+        if provider != "local" or name == BUILT_IN_NAME:
+            return provider == "local"
+        try:
+            return _path(name).stat().st_size < SMALL_BYTES
+        except OSError:
+            return False
+
+
+SMALL_MODELS = _SmallModels()
+
+
 def find_weights(model: str) -> Path:
     """The file of a model's weights; raises Unreachable, with what to do, when there is none."""
     if model == BUILT_IN_NAME:
         if path := built_in_weights():
             return path
         raise Unreachable(f"the built-in model is not there yet: moot models pull {model}, or {SMOLLM2.install}")
-    if LOCAL_NAME.fullmatch(model):
-        path = pulled(model)
-        if path.is_file():
-            return path
+    if LOCAL_NAME.fullmatch(model) and not _path(model).is_file():
         raise Unreachable(no_such(model))
-    return _checked(Path(model).expanduser().resolve(), model)
+    return _checked(_path(model), model)
 
 
 def no_such(name: str) -> str:
@@ -96,6 +109,11 @@ def folder() -> Path:
 
 def pulled(name: str) -> Path:
     return folder() / f"{name}.gguf"
+
+
+def _path(model: str) -> Path:
+    """Where a model is that is not the built-in one, by its name or the path of its file."""
+    return pulled(model) if LOCAL_NAME.fullmatch(model) else Path(model).expanduser().resolve()
 
 
 def built_in_weights() -> Path | None:

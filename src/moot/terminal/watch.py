@@ -25,7 +25,7 @@ from moot.core.format import AnyFormat
 from moot.core.prompts import has_short_prompts
 from moot.core.stored import StoredDebate
 from moot.errors import MootError, WrongStatus
-from moot.llm.weights import BUILT_IN_MODEL
+from moot.llm.weights import BUILT_IN_MODEL, SMALL_MODELS
 from moot.reading.debate import Reading
 from moot.reading.sources import summary_lines
 from moot.reading.words import notice_text
@@ -48,7 +48,7 @@ from moot.text.markdown import body
 from moot.text.plain import printable
 
 TINY = (
-    "The built-in model is tiny: it says a few sentences, gets facts wrong, and its verdict means nothing. For a real "
+    "{} is tiny: it says a few sentences, gets facts wrong, and its verdict means nothing. For a real "
     "debate set DEEPSEEK_API_KEY or another provider's key, start Ollama, or give --model (see: moot models)."
 )
 
@@ -91,10 +91,13 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
     record, reading = stored.record, app.reading(stored)
     if how.place:
         app.documents.choose(record.id, how.place)
-    if BUILT_IN_MODEL in {seat.model for seat in reading.record.seats.values()}:
+    small = {seat.model for seat in reading.record.seats.values() if seat.model in SMALL_MODELS}
+    if small:
         suiting = ", ".join(name for name, format in app.formats.items() if has_short_prompts(format))
         made_for = "" if has_short_prompts(reading.format) else f" Of the formats it can follow: {suiting}."
-        print_note(Console(stderr=True), TINY + made_for, "yellow")
+        named = "The built-in model" if BUILT_IN_MODEL in small else min(small)
+        print_note(Console(stderr=True), printable(TINY.format(named) + made_for), "yellow")
+    if BUILT_IN_MODEL in small:
         await _fetch_missing(app)
     if not how.as_json:
         console = Console()
