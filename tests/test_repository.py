@@ -37,12 +37,24 @@ def test_the_version_is_the_same_wherever_it_is_written() -> None:
 @pytest.mark.parametrize("file", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda file: file.name)
 def test_what_the_forge_reads_is_yaml_and_its_steps_run_what_there_is(file: Path) -> None:
     read = yaml.safe_load(file.read_text())
-    runs = [step.get("run", "") for job in read.get("jobs", {}).values() for step in job["steps"]]
+    runs = [step.get("run", "") for job in read.get("jobs", {}).values() for step in job.get("steps", [])]
     targets = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text())
     for line in runs:
         assert {*re.findall(r"\bmake ([a-z-]+)", line)} <= {*targets}, line
         for path in re.findall(r"\b(?:scripts|\.ci)/[\w.]+", line):
             assert (ROOT / path).exists(), path
+
+
+def test_nothing_is_published_before_all_tests_have_passed() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/publish.yml").read_text())["jobs"]
+    called = yaml.safe_load((ROOT / jobs["tests"]["uses"]).read_text())
+    assert "workflow_call" in called[True]  # YAML reads the word "on" so
+    assert {name: job.get("needs") for name, job in jobs.items()} == {
+        "tests": None,
+        "build": "tests",
+        "package": "build",
+        "image": "build",
+    }
 
 
 def test_ci_tries_every_python_that_the_package_names() -> None:

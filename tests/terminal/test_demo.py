@@ -15,6 +15,7 @@ from moot.core.events import TurnChunk, TurnFinished, TurnStarted
 from moot.examples.catalog import find
 from moot.terminal import demo
 from program import run
+from virtualtime import run as virtual
 
 OFFER = "q to leave): "
 
@@ -59,7 +60,7 @@ def test_enter_goes_to_the_next_speech_and_ctrl_c_to_the_outcome_and_a_debate_of
         )
     shown = screen.text
     assert code == 0
-    assert "it will find them more easily." in shown  # the end of the first speech, minutes before its time
+    assert "it will find them more easily." in shown  # the end of the first speech
     assert "a longer Thursday is progress" not in shown  # that of the second
     assert "Debater B (con) wins, " in shown[: shown.index(OFFER)]
     assert "\nTabs beat spaces\nduel DEB-" in shown[shown.index(OFFER) :]
@@ -102,3 +103,26 @@ async def test_speeches_come_word_by_word_one_after_the_other_and_what_examines_
     assert at == sorted(at)
     assert [event.position for event in shown if isinstance(event, TurnStarted)] == list(speeches)
     assert len(finished) > len(speeches)
+
+
+def test_enter_shows_the_rest_of_a_speech_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, keys = os.pipe()
+    with os.fdopen(terminal) as typed, os.fdopen(keys, "wb"):
+        monkeypatch.setattr("sys.stdin", typed)
+        first, second = virtual(_two_speeches(keys))
+    assert first == ["The ", "four-day ", "week, "]
+    assert len(second) > 100
+
+
+async def _two_speeches(keys: int) -> list[list[str]]:
+    speeches: list[list[str]] = []
+    async for event in demo._paced(await demo._played(find("four-day-week")), speed=1, listens=True):
+        if isinstance(event, TurnStarted):
+            speeches.append([])
+        if isinstance(event, TurnChunk):
+            speeches[-1].append(event.text)
+            if len(speeches) == 1 and len(speeches[0]) == 3:
+                os.write(keys, b"\n")
+        if isinstance(event, TurnFinished) and len(speeches) == 2:
+            return speeches
+    raise AssertionError("there are two speeches")
