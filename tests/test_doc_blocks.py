@@ -57,6 +57,12 @@ def test_no_block_is_in_a_language_that_nothing_tries() -> None:
     assert {block.language for block in BLOCKS} <= LANGUAGES
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_stands_between_fences_where_it_is_found_and_tried(page: Path) -> None:
+    around = re.sub(r"(?ms)^( *)```.*?^ *```$", "", page.read_text())
+    assert re.findall(r"(?m)^\n {4,}\S.*", around) == []
+
+
 @pytest.mark.parametrize("block", named("sh", "console"))
 def test_every_command_can_be_called_as_it_is_written(block: Block) -> None:
     for words in commands(block.text):

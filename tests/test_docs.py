@@ -102,12 +102,32 @@ async def test_what_the_format_in_the_docs_declares_is_seen(tmp_path: Path, monk
     )
 
 
+async def test_the_format_in_the_docs_that_looks_something_up_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write_slam(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from slam.looking import ALMANAC, SLAM  # type: ignore[import-not-found]
+
+    app = scripted_app(ScriptedModel([]), formats=by_name([SLAM]))
+    record = await app.create("slam", "Rain")
+    result = await app.run(record.id, lambda event: None)
+    assert result.outcome is not None
+    assert result.outcome["summary"] == f"1 of 1: {ALMANAC}"
+
+
 def _write_slam(site: Path) -> None:
     """The package in the page about formats."""
     page = (ROOT / "docs/formats.md").read_text()
     folder = site / "slam"
     folder.mkdir()
-    files = (("python", "format.py"), ("python", "declared.py"), ("jinja", "rules.md"), ("jinja", "poem.md"))
+    files = (
+        ("python", "format.py"),
+        ("python", "declared.py"),
+        ("python", "looking.py"),
+        ("jinja", "rules.md"),
+        ("jinja", "poem.md"),
+    )
     for language, name in files:
         blocks = re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
         (folder / name).write_text(next(block for block in blocks if name in block.splitlines()[0]))

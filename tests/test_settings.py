@@ -56,6 +56,10 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n
         ("lease_seconds: soon\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         ("lease_seconds: -1\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         ("providers: {mine: {url: http://x}}\n", "settings (MOOT_* or moot.yaml): providers.mine.url: "),
+        (
+            "retrieval: {embedder: olama}\n",
+            "settings (MOOT_* or moot.yaml): retrieval.embedder: write wordllama, ollama or ollama:MODEL, not 'olama'",
+        ),
         ("model: [unclosed\n", "moot.yaml: line 2: this is no YAML: "),
         ("just words\n", "moot.yaml holds no settings: write lines of the form `name: value`"),
         ("- a\n- list\n", "moot.yaml holds no settings: write lines of the form `name: value`"),

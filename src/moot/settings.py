@@ -112,10 +112,15 @@ class RetrievalSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    embedder: str = Field(
-        "wordllama", pattern=r"^(wordllama|ollama(:.+)?)$", description="wordllama, ollama, or ollama:MODEL"
-    )
+    embedder: str = Field("wordllama", description="wordllama, ollama, or ollama:MODEL")
     store: Literal["builtin", "chroma"] = "builtin"
+
+    @field_validator("embedder")
+    @classmethod
+    def _known(cls, embedder: str) -> str:
+        if re.fullmatch("wordllama|ollama(:.+)?", embedder):
+            return embedder
+        raise ValueError(f"write wordllama, ollama or ollama:MODEL, not {embedder!r}")
 
 
 def _listed(value: object) -> object:

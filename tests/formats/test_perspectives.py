@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from moot.errors import InvalidInput
 from moot.formats.panel.perspectives import Perspective, by_keywords, catalog, fault, find, opposed
+from moot.formats.panel.settings import PanelSettings
 
 CACHING = "Should we use Redis or PostgreSQL for caching?"
 BUILT_IN = catalog((), 6)
@@ -23,6 +24,11 @@ COMPLIANCE = Perspective(
     priorities=("audit trails", "data residency", "SOC2 requirements"),
     trade_offs="Will accept development slowdown for compliance",
 )
+
+
+def test_a_perspective_with_a_wrong_letter_is_known_by_the_nearest() -> None:
+    with pytest.raises(ValidationError, match=r"named 'Security Advocat', did you mean Security Advocate\? known: "):
+        PanelSettings.model_validate({"perspectives": ["Security Advocat", "Public Purse"]})
 
 
 def made(name: str, values: str = "", costs: str = "", keywords: str = "") -> Perspective:

@@ -67,12 +67,13 @@ def test_enter_goes_to_the_next_speech_and_ctrl_c_to_the_outcome_and_a_debate_of
     assert all("Tabs beat spaces" in str(request["messages"]) for request in server.requests)
 
 
-def test_whoever_wants_no_live_debate_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("left", ["q\r", "\x03", "\x04"], ids=["q", "Ctrl-C", "Ctrl-D"])
+def test_whoever_wants_no_live_debate_leaves(monkeypatch: pytest.MonkeyPatch, left: str) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
-    code, screen = in_terminal(["demo", "--speed", "0"], width=100, type=typing((OFFER, "q\r")))
-    assert code == 0
-    assert screen.text.index("Debater B (con) wins, ") < screen.text.index(OFFER)
-    assert "DEB-" not in screen.text[screen.text.index(OFFER) :]
+    code, screen = in_terminal(["demo", "--speed", "0"], width=100, type=typing((OFFER, left)))
+    assert (code, screen._column) == (0, 0)  # the shell goes on at the beginning of a line
+    assert screen.text.index("Debater B (con) wins, ") < screen.text.index("Now live: ")
+    assert "DEB-" not in screen.text[screen.text.index("Now live: ") :]
 
 
 @pytest.mark.parametrize(

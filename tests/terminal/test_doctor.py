@@ -14,6 +14,7 @@ import pytest
 from in_process import moot
 from model_server import PATIENCE, ModelServer
 from moot.llm import models
+from moot.llm.client import Timeouts
 from program import run
 
 
@@ -39,6 +40,16 @@ def test_a_model_that_refuses_to_speak_is_named_with_the_reason(
     assert ran.code == 1
     (place,) = [number for number, line in enumerate(ran.out.splitlines()) if line.startswith("✗ model deepseek:")]
     assert said in ran.out.splitlines()[place + 1]
+
+
+def test_a_provider_that_is_slow_is_not_said_to_be_away(
+    server: ModelServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "PROBE", Timeouts(connect=1e-6))  # what a list of models may take elsewhere
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("DEEPSEEK_BASE_URL", server.url)
+    ran = moot(capsys, "doctor")
+    assert (ran.code, f"✓ deepseek at {server.url}\n" in ran.out) == (0, True), ran.out
 
 
 def test_a_model_whose_server_is_not_there_is_named() -> None:

@@ -36,6 +36,18 @@ def test_every_command_shows_examples_that_it_can_be_called_with(words: tuple[st
             COMMANDS[words].make_context("moot", given[len(words) :]).close()
 
 
+def test_the_first_help_shows_examples_and_whole_sentences() -> None:
+    shown = run("-h").out
+    assert "Examples:\n    moot demo\n" in shown
+    assert "..." not in shown.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("group", sorted({words[0] for words in COMMANDS if len(words) > 1}))
+def test_a_group_shows_an_example_of_each_of_its_commands(group: str) -> None:
+    shown = run(group, "-h").out.partition("Examples:\n")[2].splitlines()
+    assert shown == [f"    {EXAMPLES[' '.join(words)][0]}" for words in COMMANDS if words[0] == group]
+
+
 def test_no_example_is_of_a_command_that_is_gone() -> None:
     assert {*EXAMPLES} == {" ".join(words) for words in COMMANDS}
 

@@ -200,8 +200,8 @@ class Models:
         assert isinstance(client, OllamaClient)  # noqa: S101 - its dialect says so
         return client
 
-    async def list_models(self, provider: Provider) -> tuple[str, ...]:
-        return await self._client(provider, PROBE).list_models()
+    async def list_models(self, provider: Provider, timeouts: Timeouts | None = None) -> tuple[str, ...]:
+        return await self._client(provider, timeouts or PROBE).list_models()
 
     async def try_out(self, name: str) -> str:
         """Have a model say a word, as a debate would. Raises ModelError or InvalidInput that says what to do.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from moot.terminal.demo_cli import demo
-from moot.terminal.help import FORMATS, complete_format, misused, refuse_unused, with_examples
+from moot.terminal.help import FIRST, FORMATS, Commands, below, complete_format, misused, refuse_unused, with_examples
 from moot.terminal.model_cli import allow, doctor, model_commands
 from moot.terminal.options import (
     AsJson,
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 cli = typer.Typer(
     name="moot",
     help="Put a question before language models that argue it out, and get a decision you can check.",
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for a person, 4 stopped, 130 left at once.",
+    epilog=f"{below(FIRST)}\n\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 waiting for a person, 4 stopped, 130 left at once.",
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -73,7 +75,7 @@ def debate(
             "-f",
             metavar="|".join(FORMATS),
             help="The rules of the debate.",
-            show_default=USUAL_FORMAT,
+            show_default=f"{USUAL_FORMAT}; duel for a tiny local model",
             autocompletion=complete_format,
         ),
     ] = None,

@@ -63,6 +63,8 @@ async def demo(name: str | None, speed: float) -> Exit:
 
 async def _offer(how: Watching) -> Exit:
     question = await line(f"\nNow live: your question (Enter for “{SUGGESTED}”, q to leave): ")
+    if question is None:
+        Console().print()  # the shell's own line begins below it
     if question is None or question.lower() in ("q", "quit"):
         return Exit.DONE
     asked = Asked(question or SUGGESTED, examples()[-1].format, {"max_rounds": 2}, [], [])

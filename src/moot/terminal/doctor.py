@@ -19,7 +19,8 @@ from moot.app.drafts import CHOSEN
 from moot.core.own_prompts import OwnPrompts
 from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError, ToolFailed
 from moot.llm.addresses import public_name
-from moot.llm.models import ModelChoice
+from moot.llm.client import Timeouts
+from moot.llm.models import TRIAL_SECONDS, ModelChoice
 from moot.llm.weights import names
 from moot.records.documents import Place
 from moot.retrieval.tools import ToolServer
@@ -31,6 +32,8 @@ MIN_ROOM = 200
 """Megabytes of free disk that a day's debates may need."""
 MAX_SECONDS = 30.0
 """What a check has; models have less."""
+PATIENT = Timeouts(connect=TRIAL_SECONDS)
+"""A slow provider is none that is not there."""
 
 
 async def models() -> None:
@@ -188,7 +191,7 @@ async def _calls(app: App) -> AsyncIterator[Awaitable[_Check]]:
     for provider in app.models.shown:
         if provider.key_env and app.models.configured(provider):
             address = public_name(app.models.address(provider))
-            yield _check(f"{provider.name} at {address}", app.models.list_models(provider))
+            yield _check(f"{provider.name} at {address}", app.models.list_models(provider, PATIENT))
     for name, why in sorted({choice async for choice in _choices(app)}):
         yield _check(f"model {public_name(name)} ({why})", app.models.try_out(name))
     for name, server in app.settings.research.items():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from moot.errors import faults, meant
 
@@ -53,16 +55,31 @@ EXAMPLES = {
 """By the words of the command."""
 
 
+FIRST = (*EXAMPLES["demo"][:1], EXAMPLES["debate"][1], *EXAMPLES["doctor"])
+"""What a newcomer does first."""
+
+
+class Commands(TyperGroup):
+    """A group that tells what each of its commands does in a whole sentence."""
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(limit=200)) for name, each in self.commands.items()])
+
+
 def with_examples(app: typer.Typer, group: str = "") -> None:
-    """Put the examples of its commands below their help."""
+    """Put the examples of its commands below their help, and the first of each below that of a group."""
     for command in app.registered_commands:
         name = command.name or (command.callback.__name__ if command.callback else "")
-        shown = EXAMPLES.get(f"{group} {name}".strip(), ())
-        if shown:
-            command.epilog = "\b\n" + "\n".join(("Examples:", *(f"  {example}" for example in shown)))
+        command.epilog = below(EXAMPLES[f"{group} {name}".strip()])
     for each in app.registered_groups:
         if each.typer_instance:
             with_examples(each.typer_instance, each.name or "")
+            each.epilog = below([shown[0] for words, shown in EXAMPLES.items() if words.startswith(f"{each.name} ")])
+
+
+def below(examples: Iterable[str]) -> str:
+    return "\b\n" + "\n".join(("Examples:", *(f"  {example}" for example in examples)))
 
 
 def complete_format(incomplete: str) -> Iterable[str]:

@@ -21,7 +21,9 @@ def serve(
     host: Host = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", "-p", min=0, max=65535, help="0 takes a free one.", show_default="MOOT_PORT, 8321"),
+        typer.Option(
+            "--port", "-p", metavar="N", min=0, max=65535, help="0 takes a free one.", show_default="MOOT_PORT, 8321"
+        ),
     ] = None,
     work: Annotated[
         bool, typer.Option(help="Run debates here too, or leave them to the workers on its Postgres.")
@@ -34,9 +36,10 @@ def serve(
 
 
 def worker(
-    concurrency: Annotated[int | None, typer.Option(min=1, help="How many debates at once.")] = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many debates at once.")] = None,
     metrics_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Tell /metrics and /api/health there; 0 takes a free one.")
+        int | None,
+        typer.Option(metavar="N", min=0, max=65535, help="Tell /metrics and /api/health there; 0 takes a free one."),
     ] = None,
 ) -> None:
     """Run debates from a Postgres that any number of workers and servers share."""
@@ -62,7 +65,9 @@ def mcp(
     host: Host = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", "-p", min=0, max=65535, help="0 takes a free one.", show_default="MOOT_PORT, 8321"),
+        typer.Option(
+            "--port", "-p", metavar="N", min=0, max=65535, help="0 takes a free one.", show_default="MOOT_PORT, 8321"
+        ),
     ] = None,
 ) -> None:
     """Serve debates as tools to coding assistants and other MCP clients."""

@@ -32,7 +32,7 @@ def show_template(name: TemplateName) -> None:
 @template_commands.command("search")
 def search_templates(
     question: Annotated[str, typer.Argument(metavar="QUESTION")],
-    top: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 3,
 ) -> None:
     """Show which templates a question would get."""
     from moot.terminal import templates

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, JsonValue, ValidationError, model_v
 
 from moot.core.debate import Seat, Settings
 from moot.core.format import Choice, Choices
-from moot.errors import InvalidInput, faults
+from moot.errors import InvalidInput, faults, meant
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.perspectives import Perspective
 from moot.trust.poll import VOTER, PolledSettings
@@ -106,7 +106,8 @@ class PanelSettings(FirstSettings, PolledSettings, NotedSettings):
 def _find(known: tuple[Perspective, ...], name: str) -> Perspective:
     if found := catalogs.find(known, name):
         return found
-    raise ValueError(f"no perspective named {name!r}; known: {', '.join(each.name for each in known)}")
+    names = [each.name for each in known]
+    raise ValueError(f"no perspective named {name!r}{meant(name, names) or ';'} known: {', '.join(names)}")
 
 
 def compared(settings: PanelSettings) -> list[tuple[str, str]]:
