@@ -297,9 +297,11 @@ async def test_a_debate_stops_resumes_and_concludes() -> None:
         gate.opened.set()
         stopped = await use(client, "wait_for_debate", debate_id=debate_id)
         assert (stopped["debate"]["status"], stopped["speeches"]) == ("stopped", 1)
+        gate.opened.clear()  # or it may have said all before it is told to conclude
         resumed = await use(client, "resume_debate", debate_id=debate_id)
         assert resumed["debate"]["status"] in ("queued", "running")
         await use(client, "conclude_debate", debate_id=debate_id)
+        gate.opened.set()
         report = await use(client, "wait_for_debate", debate_id=debate_id)
     assert (report["debate"]["status"], report["debate"]["stop_reason"]) == ("finished", "concluded")
 
