@@ -72,6 +72,8 @@ class Busy(MootError):
 class NewerDebate(Busy):
     """A newer moot has begun it, which has to go on with it too."""
 
+    code = "newer_debate"
+
 
 class Fenced(MootError):
     code = "fenced"

@@ -30,6 +30,7 @@ from moot.core.engine import RunResult
 from moot.core.events import DebateFailed, DebateStopped, StepRetrying
 from moot.core.stored import StoredDebate
 from moot.errors import ModelError, WrongKey
+from moot.reading.views import whole_debate
 from moot.runs import runner, workers
 from moot.runs.process import this_process
 from moot.runs.queue import Load, Queue
@@ -37,6 +38,7 @@ from moot.store import jobs
 from moot.store.database import Job
 from moot.store.postgres import STATEMENT_SECONDS, open_postgres
 from moot.store.store import Store
+from moot.terminal.watch import show_debate
 from moot.testing import ScriptedModel
 from proxy import proxy
 from stage import Overloaded, Panelists, sensible
@@ -520,20 +522,33 @@ async def test_a_debate_of_a_newer_version_is_left_to_a_worker_that_knows_it(
         ("format", "tribunal", "is a tribunal, a format that this moot does not have"),
     ],
 )
-async def test_a_debate_with_what_only_a_newer_moot_knows_is_left_to_it_and_that_is_logged_once(
-    store: Store, session: Any, caplog: pytest.LogCaptureFixture, column: str, newer: str, said: str
+async def test_a_debate_with_what_only_a_newer_moot_knows_is_left_to_it_and_its_readers_are_told_once(
+    store: Store,
+    session: Any,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    column: str,
+    newer: str,
+    said: str,
 ) -> None:
     app = duel_app(store)
     (debate_id,) = await queued(app)
     before = await session.fetchval(f"SELECT {column} FROM debates")
     await session.execute(f"UPDATE debates SET {column} = $1", newer)
     async with working(app):
-        await until(session, "SELECT max(attempts) >= 2 FROM moot_pgqueuer")
-        assert await session.fetchval("SELECT status FROM debates") == "queued"
+        await until(session, f"SELECT max(attempts) > {workers.LEFT_OFTEN + 1} FROM moot_pgqueuer")
+        waiting = whole_debate(await app.read(debate_id))
         told = [line.getMessage() for line in caplog.records if line.name.startswith("moot.runs")]
-        assert (len(told), told[0].startswith(f"{debate_id} "), said in told[0]) == (1, True, True), told
+        (failure,) = waiting.failures
+        assert (told, said in failure.message) == ([f"{debate_id}: {failure.message}"], True)
+        why = waiting.error or waiting.held_up  # what cannot be read is shown as failed
+        assert why == (waiting.error if column == "seats" else failure.message)
+        assert await session.fetchval("SELECT status FROM debates") == "queued"
+        show_debate(await app.read(debate_id), as_json=False)
+        assert f"{debate_id} is {waiting.status}: {why}" in " ".join(capsys.readouterr().out.split())
         await session.execute(f"UPDATE debates SET {column} = $1", before)
         await until(session, ALL_FINISHED)
+    assert (await app.read(debate_id)).held_up is None
 
 
 async def test_a_worker_whose_database_does_not_answer_any_more_ends_all_the_same(

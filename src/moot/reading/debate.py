@@ -25,7 +25,7 @@ from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.core.trust import Basis, Coverage
-from moot.errors import ScriptChanged
+from moot.errors import NewerDebate, ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import page_of
 from moot.reading.sources import sources_view
@@ -236,15 +236,22 @@ class Reading:
         return STATUS_TEXTS[self.record.status]
 
     @property
+    def held_up(self) -> str | None:
+        """Why it is queued and nobody runs it, where that is known."""
+        waits = self.record.status is Status.QUEUED
+        codes = {each.code: each.message for each in self.stored.failures if waits and each.run == self.record.run}
+        return codes.get(NewerDebate.code)
+
+    @property
     def live(self) -> bool:
         """Whether somebody speaks now, or will without anybody's doing."""
         return self.record.status in (Status.QUEUED, Status.RUNNING, Status.STOPPING)
 
     @property
     def reason(self) -> str:
-        """Why it has ended or failed, if it has; in the language of its outcome where there is one."""
+        """Why it has ended or failed, if it has, or why it waits in the queue; in the language of its outcome where there is one."""
         stop_reason, language = self.record.stop_reason, self.outcome.say if self.outcome else None
-        return self.record.error or (self.format.reason(stop_reason, language) if stop_reason else "")
+        return self.record.error or self.held_up or (self.format.reason(stop_reason, language) if stop_reason else "")
 
     @cached_property
     def usage(self) -> Usage:

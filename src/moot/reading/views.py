@@ -136,6 +136,7 @@ class WholeDebate(DebateView):
     seats: list[SeatView]
     run: int
     concluding: bool
+    held_up: str | None = Field(description="why it is queued and nobody runs it, where that is known")
     turns: list[TurnView]
     usage: Usage
     outcome: JsonObject | None

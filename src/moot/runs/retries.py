@@ -7,7 +7,7 @@ from itertools import count
 
 from moot.core.stored import StoredDebate
 from moot.core.turn_writer import Again
-from moot.errors import ModelError, MootError, RateLimited, Refused
+from moot.errors import ModelError, MootError, NewerDebate, RateLimited, Refused
 
 TAKEN_OVER = "taken_over"
 """The code of the failure that tells of a run that died."""
@@ -23,7 +23,8 @@ def first_missing(stored: StoredDebate) -> int:
 def attempts(stored: StoredDebate) -> int:
     """How many runs have failed at what comes next, since a person last had the debate go on."""
     position, since = first_missing(stored), stored.record.tries_from
-    return len({failure.run for failure in stored.failures if failure.position >= position and failure.run > since})
+    failed = [failure for failure in stored.failures if failure.code != NewerDebate.code]  # which nobody has tried
+    return len({failure.run for failure in failed if failure.position >= position and failure.run > since})
 
 
 @dataclass(frozen=True, slots=True)

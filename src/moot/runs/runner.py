@@ -194,16 +194,26 @@ class Runner:
     async def _note_loss(self, stored: StoredDebate, owner: str | None) -> StoredDebate:
         """Keep that the run before this one has died."""
         lost = (owner or "a process").partition(" (")[0]
-        message = f"{lost} was lost in the middle of a run; another has taken over"
+        return await self._note(stored, TAKEN_OVER, f"{lost} was lost in the middle of a run; another has taken over")
+
+    async def note_unknown(self, debate_id: str, error: NewerDebate) -> None:
+        """Keep, once, that this process had to leave a debate to one that knows it: or nobody could see why it waits."""
+        stored = await self.store.load(debate_id)
+        if (error.code, stored.record.run) not in {(failure.code, failure.run) for failure in stored.failures}:
+            with suppress(Fenced):
+                await self._note(stored, error.code, f"{this_process().partition(' (')[0]} leaves it to others: {error}")
+
+    async def _note(self, stored: StoredDebate, code: str, message: str) -> StoredDebate:
+        """Keep what went wrong with a run and not with a step of it."""
         now, run = self._clock(stored.record)(), stored.record.run
-        log.warning("%s: %s", stored.record.id, message, extra={"code": TAKEN_OVER, "run": run})
+        log.warning("%s: %s", stored.record.id, message, extra={"code": code, "run": run})
         failure = Failure(
             position=first_missing(stored),
             seat="moot",
             kind="run",
             round=None,
             partial="",
-            code=TAKEN_OVER,
+            code=code,
             message=message,
             at=now,
             run=run,

@@ -13,7 +13,6 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from datetime import timedelta
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from pgqueuer.db import AsyncpgPoolDriver
@@ -44,6 +43,8 @@ POLL_SECONDS = 1.0
 ASK_SECONDS = 1.0
 SOON_SECONDS = 0.01
 """After so long a job is looked at again whose debate is still running here; twice as long each next time."""
+LEFT_OFTEN = 3
+"""When no worker has known a debate so often, its readers are told; a fleet that is being upgraded needs a moment."""
 FORGET = "DELETE FROM {} WHERE created < now() - interval '7 days'"
 """PgQueuer notes three lines for each run, and forgets none by itself."""
 DONE = """
@@ -72,11 +73,6 @@ BACKLOG = """
     FROM {} WHERE status = 'queued' AND entrypoint = 'run'
 """
 WORK = {QueueEntrypoint(name): EntrypointExecutionParameter(0) for name in ("run", "pause")}
-
-
-@lru_cache(1000)
-def _log_once(text: str) -> None:
-    log.warning("%s", text)
 
 
 class PostgresQueue:
@@ -236,7 +232,10 @@ class PostgresQueue:
                 await self._again(job, 0.0)
                 return
         except NewerDebate as error:
-            _log_once(str(error))
+            if job.attempts >= LEFT_OFTEN:
+                unknown = error
+                await self._tried(lambda: self._runner.note_unknown(debate_id, unknown), "nobody was told")
+                self.look(debate_id)
             await self._again(job, POLL_SECONDS)
             return
         except (Busy, Fenced) as error:

@@ -101,7 +101,7 @@ def _report(reading: Reading) -> DebateReport:
         transcript=address(record.id, "transcript"),
         decision=address(record.id, "decision") if record.outcome else None,
         sources=address(record.id, "sources") if reading.sources.sources else None,
-        next=advice(record, question),
+        next=reading.held_up or advice(record, question),
     )
 
 
