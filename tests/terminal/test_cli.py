@@ -234,7 +234,7 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (
             ["debate", "x", "--max-rounds", "few"],
             2,
-            "Invalid value for '--max-rounds' / '-n': .*; see: moot debate --help",
+            "--max-rounds / -n: write a whole number, not 'few'; see: moot debate --help",
         ),
         (
             ["debate", "x", "--format", "duel", "--model-for", "jury=local:smollm2"],
@@ -257,7 +257,7 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (
             ["serve", "--port", "99999"],
             2,
-            "Invalid value for '--port' / '-p': at most 65,535, not 99999; see: moot serve --help",
+            "--port / -p: at most 65,535, not 99999; see: moot serve --help",
         ),
         (["discuss"], 2, "No such command 'discuss'; see: moot --help"),
         (["show"], 2, "Missing argument 'ID'; see: moot show --help"),

@@ -80,7 +80,7 @@ def test_whoever_wants_no_live_debate_leaves(monkeypatch: pytest.MonkeyPatch, le
     ("arguments", "message"),
     [
         (["demo", "cats"], "moot: no example named 'cats'; known: caching, backup, parts-shelf, four-day-week\n"),
-        (["demo", "--speed", "-1"], "moot: Invalid value for '--speed': at least 0"),
+        (["demo", "--speed", "-1"], "moot: --speed: at least 0"),
     ],
 )
 def test_what_cannot_be_shown_is_said(arguments: list[str], message: str) -> None:

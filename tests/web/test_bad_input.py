@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from importlib.metadata import version
 from typing import Any
 
 import httpx
@@ -189,3 +190,55 @@ async def test_every_route_survives_odd_ids_queries_and_headers(prober: Prober) 
             body = f'{{"x": "{MANY[:50]}"}}'.encode() if kind is JSON else b"x=1&topic=%00&at=" + MANY.encode()
             sent = body if method not in ("GET", "HEAD") else b""
             await prober.ask(method, f"{target}?after={quoted(text)}&as={quoted(text)}", {**kind, **more}, sent)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/api/debates?stat=finished", "no query parameter 'stat', did you mean status?"),
+        (
+            "/api/debates?mood=1&limit=2",
+            "no query parameter 'mood'; known: cursor, format, limit, q, status",
+        ),
+        ("/api/debates?limit=1&limit=2", "the query parameter 'limit' is given more than once; give one value"),
+        ("/api/debates/DEB-none?full=1", "no query parameter 'full'; this address takes none"),
+        ("/api/compare?a=DEB-a&b=DEB-b&c=1", "no query parameter 'c'; known: a, b"),
+    ],
+)
+async def test_no_parameter_of_the_api_is_ignored(prober: Prober, path: str, said: str) -> None:
+    response = await prober.ask("GET", path)
+    assert (response.status_code, response.json()["error"]["message"]) == (400, said)
+
+
+@pytest.mark.parametrize("path", ["/api/debates?_=17", "/api/health?ts=17", "/?utm_source=x", "/api/debates?limit=2"])
+async def test_what_clients_add_to_get_past_caches_does_no_harm(prober: Prober, path: str) -> None:
+    assert (await prober.ask("GET", path)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/api/debates", "GET, POST"),
+        ("POST", "/api/compare", "GET"),
+        ("GET", "/api/debates/DEB-none/stop", "POST"),
+        ("PATCH", "/debates/DEB-none", "GET, HEAD"),
+    ],
+)
+async def test_another_method_is_told_what_an_address_takes(
+    prober: Prober, method: str, path: str, allowed: str
+) -> None:
+    response = await prober.ask(method, path)
+    said = f"{path} takes {allowed}, not {method}"
+    assert (response.status_code, response.headers.get_list("allow")) == (405, [allowed])
+    assert response.json()["error"] == {"code": "method_not_allowed", "message": said}
+
+
+async def test_an_address_without_anything_is_named(prober: Prober) -> None:
+    said = (await prober.ask("GET", "/api/nope")).json()["error"]["message"]
+    assert said == "there is nothing at /api/nope; /api/openapi.json says what there is"
+    page = await prober.ask("GET", "/nope", {"accept": "text/html"})
+    assert (page.status_code, "There is nothing at /nope." in page.text) == (404, True)
+
+
+async def test_the_document_of_the_api_says_which_moot_it_is_of(prober: Prober) -> None:
+    assert (await prober.ask("GET", "/api/openapi.json")).json()["info"]["version"] == version("moot")

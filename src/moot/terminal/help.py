@@ -112,7 +112,10 @@ def _in_a_line(error: typer.TyperException) -> str:
     if found := getattr(error.__cause__, "errors", None):  # of pydantic, whose words are not ours
         error.message = faults(found())
     option, near = getattr(error, "option_name", ""), sorted(getattr(error, "possibilities", None) or ())
-    said = error.format_message().strip().rstrip(".")
+    said = error.format_message().strip().rstrip(".").removeprefix("Invalid value: ")
+    if said.startswith("Invalid value for "):
+        where, _, what = said.removeprefix("Invalid value for ").partition(": ")
+        said = ": ".join([where.replace("'", ""), what])
     if option and hasattr(error, "possibilities"):
         said = f"there is no option {option}{meant(option, near)}"
     said = said.replace(". Did you mean", ", did you mean")

@@ -16,7 +16,7 @@ from moot.app.rejudging import rejudge
 from moot.app.ticks import tick
 from moot.core.debate import Record, Status
 from moot.core.stored import StoredDebate
-from moot.errors import InvalidInput
+from moot.errors import InvalidInput, meant
 from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
 from moot.llm.weights import names as local_models
@@ -96,7 +96,26 @@ DebateId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, description="who repeats it gets the same debate")
 ]
-routes = APIRouter(prefix="/api", responses=PROBLEMS)
+
+
+def refuse_unknown(request: Request) -> None:
+    """What a query asks for is done or refused; a name that begins with _ is a client's own, to get past caches, and
+    whoever asks for health may add what they like.
+    """
+    if request.scope["route"].endpoint is health:
+        return
+    known = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
+    given = [name for name, _ in request.query_params.multi_items() if not name.startswith("_")]
+    for name in given:
+        if name not in known:
+            listed = f"; known: {', '.join(sorted(known))}" if known else "; this address takes none"
+            raise InvalidInput(f"no query parameter {name[:40]!r}{meant(name, known) or listed}")
+        if given.count(name) > 1:
+            raise InvalidInput(f"the query parameter {name!r} is given more than once; give one value")
+
+
+API_ROUTES: dict[str, Any] = {"prefix": "/api", "responses": PROBLEMS, "dependencies": [Depends(refuse_unknown)]}
+routes = APIRouter(**API_ROUTES)
 
 
 @routes.post("/debates", status_code=201)

@@ -11,9 +11,9 @@ from moot.reading.comparison import Comparison
 from moot.reading.comparison_view import ComparisonView, comparison_view
 from moot.reading.inspection import Inspection, inspection
 from moot.reading.sources import SourcesView, SourceWithText, source_with_text, sources_view
-from moot.web.api import PROBLEMS, DebateId, Serving
+from moot.web.api import API_ROUTES, DebateId, Serving
 
-looks = APIRouter(prefix="/api", responses=PROBLEMS)
+looks = APIRouter(**API_ROUTES)
 
 
 @looks.get("/debates/{debate_id}/sources")

@@ -9,6 +9,8 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from http import HTTPStatus
+from importlib.metadata import version
 from types import FrameType
 from typing import Annotated
 
@@ -18,6 +20,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match
 
 from moot import errors
 from moot.app import START_SECONDS, App, build
@@ -66,6 +69,7 @@ def build_app(app: App, hub: Hub, who: Access | None = None) -> FastAPI:
     who = who or Access()
     web = FastAPI(
         title="moot",
+        version=version("moot"),
         summary="Debates between language models.",
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page loads scripts from elsewhere
@@ -217,10 +221,24 @@ async def _invalid_request(request: Request, error: RequestValidationError) -> R
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    code, detail = CODES.get(error.status_code, "http_error"), error.detail
-    if error.status_code in CODES and request.url.path.startswith(openai_server.PREFIX):
-        detail = openai_server.no_route(request.method, request.url.path)
-    return _problem(request, error.status_code, code, detail, error.headers)
+    status, path, headers = error.status_code, request.url.path, dict(error.headers or {})
+    detail = error.detail
+    if status in CODES and path.startswith(openai_server.PREFIX):
+        detail = openai_server.no_route(request.method, path)
+    elif status == 405:
+        headers["Allow"] = ", ".join(sorted(_methods(request)))
+        detail = f"{path} takes {headers['Allow']}, not {request.method}"
+    elif status == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
+        listed = "; /api/openapi.json says what there is" if path.startswith("/api/") else ""
+        detail = f"there is nothing at {path[:200]}{listed}"
+    return _problem(request, status, CODES.get(status, "http_error"), detail, headers)
+
+
+def _methods(request: Request) -> set[str]:
+    """What an address takes, over all routes that have it; Starlette names those of the first."""
+    all_routes = (*request.app.routes, *routes.routes, *looks.routes)
+    known = (route for route in all_routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {method for route in known for method in getattr(route, "methods", None) or ()}
 
 
 def _problem(
