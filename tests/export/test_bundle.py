@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import polars
+import pyarrow.json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,7 +78,8 @@ def kinds(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, "number" if type(value) in (int, float) else type(value).__name__
 
 
-async def test_every_column_has_one_type_whatever_the_formats(tmp_path: Path) -> None:
+async def of_every_kind(folder: Path) -> list[Any]:
+    """A bundle of finished, forked and new debates of all formats, with and without sources; its lines."""
     app = scripted_app(ScriptedModel(sensible))
     asked: list[tuple[str, dict[str, Any]]] = [
         ("duel", {}),
@@ -85,17 +88,42 @@ async def test_every_column_has_one_type_whatever_the_formats(tmp_path: Path) ->
         ("panel", {"perspectives": "Performance Advocate,Operational Simplicity"}),
         ("critique", {}),
         ("evaluation", {"challenges": ["Who pays?"]}),
+        ("poll", {}),
+        ("duel", {"sources": [{"name": "notes.md", "text": "Cats sleep for 14.5 hours a day. 😺"}]}),
     ]
     for format, settings in asked:
         record = await app.create(format, "Cats?", {"max_rounds": 1, **settings})
         await app.run(record.id, lambda event: None)
-    await app.export_all(tmp_path / "data", Chosen(None))
+    await app.rate(record.id, 4, "2026-01-01")
+    await app.fork(record.id, 1)
+    await app.create("duel", "Dogs?")
+    await app.export_all(folder, Chosen(None))
+    await app.close()
+    return lines(folder)
+
+
+async def test_pyarrow_and_polars_read_what_is_written(tmp_path: Path) -> None:
+    written, file = await of_every_kind(tmp_path / "data"), tmp_path / "data" / "debates.jsonl"
+    tables: list[list[dict[str, Any]]] = [
+        polars.read_ndjson(file, infer_schema_length=None).to_dicts(),
+        pyarrow.json.read_json(
+            file, read_options=pyarrow.json.ReadOptions(block_size=os.path.getsize(file))
+        ).to_pylist(),
+    ]
+    for table in tables:
+        assert [row["id"] for row in table] == [line["id"] for line in written]
+        assert [row["outcome"] for row in table] == [line["outcome"] for line in written]
+        spoken = [[turn["content"] for turn in row["turns"]] for row in table]
+        assert spoken == [[turn["content"] for turn in line["turns"]] for line in written]
+
+
+async def test_every_column_has_one_type_whatever_the_formats(tmp_path: Path) -> None:
     found = defaultdict(set)
-    for line in lines(tmp_path / "data"):
+    for line in await of_every_kind(tmp_path / "data"):
         for path, kind in kinds(line):
             found[path].add(kind)
     assert {path: mixed for path, mixed in found.items() if len(mixed) > 1} == {}
-    assert [line["id"] for line in traces(tmp_path / "data") if line["settings"]["max_rounds"] != 1] == []
+    assert {line["settings"]["max_rounds"] for line in traces(tmp_path / "data") if line["outcome"]} == {1}
 
 
 async def test_each_debate_is_a_line_and_the_manifest_says_what_they_are(tmp_path: Path) -> None:

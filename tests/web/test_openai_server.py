@@ -21,7 +21,7 @@ from moot.core.engine import RunResult
 from moot.errors import Refused
 from moot.llm.client import Request
 from moot.web.guard import MAX_BODY, MAX_DEBATE, Access
-from moot.web.openai.endpoint import with_heartbeat
+from moot.web.openai.endpoint import CHAT, with_heartbeat
 from moot.web.stream.hub import BEAT
 
 CATS: list[Any] = [{"role": "user", "content": "Cats?"}]
@@ -772,3 +772,20 @@ async def test_the_document_of_our_own_api_leaves_these_routes_to_openais() -> N
         paths = (await live.get("/api/openapi.json")).body["paths"]
     assert json.dumps(list(paths)).count("/v1/") == 0
     assert "/api/debates" in paths
+
+
+async def test_clients_that_ask_again_at_the_same_moment_get_one_debate() -> None:
+    asked = {"model": "moot/duel", "messages": CATS, **ONE_ROUND}
+    async with serving(simple_app()) as live:
+        again = {"x-stainless-retry-count": "1"}
+        create = live.app.create
+
+        async def taking_long(*arguments: Any, **chosen: Any) -> Record:
+            for _ in range(1000):
+                await asyncio.sleep(0)  # so that the others get as far as this one
+            return await create(*arguments, **chosen)
+
+        live.app.create = taking_long  # type: ignore[method-assign]
+        answers = await asyncio.gather(*(live.ask("POST", CHAT, asked, headers=again) for _ in range(5)))
+        assert len({answer.body["moot"]["debate"] for answer in answers}) == 1
+        assert len(await live.app.list()) == 1

@@ -6,11 +6,13 @@ Knows the dialects and the app, no format and no page. A client that hangs up en
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -44,6 +46,7 @@ def routes(app: App, ending: asyncio.Event, beat_seconds: float = BEAT_SECONDS) 
     When the server is `ending`, no answer is waited for any more.
     """
     router = APIRouter()
+    beginning: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
 
     async def list_models(request: Request) -> Response:
         return JSONResponse({"object": "list", "data": [_model(format) for format in app.formats.values()]})
@@ -62,7 +65,9 @@ def routes(app: App, ending: asyncio.Event, beat_seconds: float = BEAT_SECONDS) 
         request: Request, wanted: requests.Request, dialect: Callable[[About, bool], Chat | Responses]
     ) -> Response:
         format = _format(app, wanted.model)
-        begun = await begin(app, format, wanted, _attempt(request))
+        sent = hashlib.sha256(await request.body()).digest()
+        async with beginning.setdefault(sent, asyncio.Lock()):  # who asks again finds what is just being made
+            begun = await begin(app, format, wanted, _attempt(request))
         about = About(
             debate=begun.debate,
             status=begun.status,
