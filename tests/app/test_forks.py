@@ -190,3 +190,12 @@ async def test_every_export_names_the_origin(model: ScriptedModel, format: str) 
     for style in ("md", "html", "argdown"):
         assert words in await app.export(made.id, style), style
     assert json.loads(await app.export(made.id, "json"))["origin"] == {"debate": debate_id, "position": 2}
+
+
+async def test_a_debate_of_a_version_that_nobody_here_could_run_is_not_forked(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    newer = replace(await app.create("duel", "Cats?"), id="DEB-newer", format_version=99)
+    await app.store.create(newer)
+    with pytest.raises(InvalidInput, match="DEB-newer follows version 99 of duel, newer than this moot knows; fork it"):
+        await app.fork("DEB-newer", 0)
+    await app.close()

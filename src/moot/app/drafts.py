@@ -120,6 +120,9 @@ class Drafts:
         Without a position it is the last one at which there is something left to play.
         """
         before, format = origin.record, known_formats.of_record(self._formats, origin.record)
+        if before.format_version > format.version:
+            newer = f"follows version {before.format_version} of {before.format}, newer than this moot knows"
+            raise InvalidInput(f"{before.id} {newer}; fork it with the moot that made it")
         changed = await self.with_changes(before, _keeping_time(changes))
         record = Record(
             id=new_id("DEB"),

@@ -249,7 +249,7 @@ class Reading:
 
     @property
     def reason(self) -> str:
-        """Why it has ended or failed, if it has, or why it waits in the queue; in the language of its outcome where there is one."""
+        """Why it has ended, failed or is held up, if it has; in the language of its outcome where there is one."""
         stop_reason, language = self.record.stop_reason, self.outcome.say if self.outcome else None
         return self.record.error or self.held_up or (self.format.reason(stop_reason, language) if stop_reason else "")
 

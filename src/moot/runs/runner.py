@@ -197,11 +197,12 @@ class Runner:
         return await self._note(stored, TAKEN_OVER, f"{lost} was lost in the middle of a run; another has taken over")
 
     async def note_unknown(self, debate_id: str, error: NewerDebate) -> None:
-        """Keep, once, that this process had to leave a debate to one that knows it: or nobody could see why it waits."""
+        """Keep, once, that this process leaves a debate to one that knows it: or nobody could see why it waits."""
         stored = await self.store.load(debate_id)
         if (error.code, stored.record.run) not in {(failure.code, failure.run) for failure in stored.failures}:
             with suppress(Fenced):
-                await self._note(stored, error.code, f"{this_process().partition(' (')[0]} leaves it to others: {error}")
+                who = this_process().partition(" (")[0]
+                await self._note(stored, error.code, f"{who} leaves it to others: {error}")
 
     async def _note(self, stored: StoredDebate, code: str, message: str) -> StoredDebate:
         """Keep what went wrong with a run and not with a step of it."""
