@@ -169,7 +169,7 @@ async def opened(model_url: str, url: str | None) -> AsyncIterator[App]:
         async with build(settings, environ={}) as app:
             yield app
     else:
-        app = App(settings, MemoryStore(), Models({}), formats.load(), Prompts(), {})
+        app = App(settings, MemoryStore(), lambda: Models({}), formats.load(), Prompts, {})
         yield app
         await app.close()
 

@@ -41,6 +41,19 @@ def test_nested_settings_can_come_from_the_environment(monkeypatch: pytest.Monke
     assert loaded.providers["mine"].base_url == "http://mine/v1"
 
 
+def test_parts_of_a_setting_from_the_environment_and_the_file_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("moot.yaml").write_text("models: {judge: file:m, moderator: file:m}\nformats: {duel: {max_rounds: 2}}\n")
+    monkeypatch.setenv("MOOT_MODELS", '{"judge": "whole:m", "skeptic": "whole:m"}')
+    monkeypatch.setenv("moot_models__Skeptic", "part:m")
+    monkeypatch.setenv("MOOT_FORMATS__PANEL__MAX_ROUNDS", "3")
+    monkeypatch.setenv("MOOT_RETRIEVAL__EMBEDDER", "ollama")
+    monkeypatch.setenv("MOOT_JUDGES", "a:m, b:m")
+    loaded = load(models={"guest": "given:m"})
+    assert loaded.models == {"judge": "whole:m", "moderator": "file:m", "skeptic": "part:m", "guest": "given:m"}
+    assert loaded.formats == {"duel": {"max_rounds": 2}, "panel": {"max_rounds": "3"}}
+    assert (loaded.retrieval.embedder, loaded.judges) == ("ollama", ["a:m", "b:m"])
+
+
 LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(9))
 
 

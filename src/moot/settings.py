@@ -12,8 +12,9 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
+from typing import Annotated, Literal, NamedTuple, Self, TypeAlias, get_origin
 
+import orjson
 import platformdirs
 from pydantic import (
     BaseModel,
@@ -27,14 +28,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
+from pydantic.fields import FieldInfo
 
 from moot.core.notices import Address, Webhook, Webhooks
 from moot.core.workflows import WorkflowSettings
@@ -128,8 +122,8 @@ def _listed(value: object) -> object:
     return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
-class AppSettings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="MOOT_", env_nested_delimiter="__", extra="forbid")
+class AppSettings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
     database_url: str = Field(
         default_factory=lambda: f"sqlite:///{data_folder() / 'moot.db'}",
@@ -140,7 +134,7 @@ class AppSettings(BaseSettings):
     depth: Literal["quick", "normal", "careful"] | None = Field(
         None, description="how carefully outcomes are judged, where a format knows of that"
     )
-    judges: Annotated[list[str], NoDecode, BeforeValidator(_listed)] = Field(
+    judges: Annotated[list[str], BeforeValidator(_listed)] = Field(
         default_factory=list, description="further judges, PROVIDER:MODEL, where a format knows of them"
     )
     providers: dict[str, ProviderSettings] = Field(
@@ -166,13 +160,13 @@ class AppSettings(BaseSettings):
     host: str = Field("127.0.0.1", description="where the server listens")
     port: int = Field(8321, ge=0, le=65535)
     token: SecretStr | None = Field(None, description="who shows it may use the server; needed beyond this machine")
-    allowed_hosts: Annotated[list[str], NoDecode, BeforeValidator(_listed)] = Field(
+    allowed_hosts: Annotated[list[str], BeforeValidator(_listed)] = Field(
         default_factory=list, description="further names under which the server is called"
     )
     user_header: str | None = Field(
         None, pattern="^[A-Za-z0-9-]{1,60}$", description="the header in which a proxy names who asks: X-Forwarded-User"
     )
-    trusted_proxies: Annotated[list[IPvAnyNetwork], NoDecode, BeforeValidator(_listed)] = Field(
+    trusted_proxies: Annotated[list[IPvAnyNetwork], BeforeValidator(_listed)] = Field(
         default_factory=list, description="the addresses of that proxy; from all others the header counts for nothing"
     )
     user: str | None = Field(None, description="your name beside what you say in a terminal; else your login name")
@@ -184,6 +178,13 @@ class AppSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     metrics_host: str = Field("127.0.0.1", description="where a worker with a metrics_port listens")
     metrics_port: int | None = Field(None, ge=0, le=65535, description="where a worker tells its metrics and health")
+
+    def __init__(self, **given: object) -> None:
+        """What is given counts before the environment, and that before the files."""
+        values: Mapping[str, object] = {}
+        for each in (*(file.counting for file in reversed(config_files())), _environment(), given):
+            values = _merged(values, each)
+        super().__init__(**values)
 
     @field_validator("token")
     @classmethod
@@ -205,34 +206,53 @@ class AppSettings(BaseSettings):
         shown = re.sub(r"(://[^:@/]*):.*@", r"\1:…@", self.database_url)
         return re.sub(r"(password=)[^&]*", r"\1…", shown, flags=re.IGNORECASE)
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        files = (InitSettingsSource(settings_cls, dict(file.counting)) for file in config_files())
-        return (init_settings, env_settings, *files)
-
 
 def load(**overrides: object) -> AppSettings:
     """Raises InvalidInput that names the setting, the value and where it came from as far as that is known."""
     refuse_ignored()
     try:
-        loaded = AppSettings(**overrides)  # type: ignore[arg-type]
+        loaded = AppSettings(**overrides)
     except ValidationError as error:
         raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error.errors(), NESTED)}") from None
-    except SettingsError as error:
-        name = next((name for name in AppSettings.model_fields if f'"{name}"' in str(error)), "")
-        variable = f"MOOT_{name.upper()}"
-        raise InvalidInput(f"{variable} is no JSON: write it as JSON, or each part as {variable}__NAME") from None
     for file in config_files():
         if file.ignored:
             log.warning(file.warning)
     return loaded
+
+
+def _environment() -> Mapping[str, object]:
+    """What the variables say: MOOT_MODELS is JSON, and MOOT_MODELS__JUDGE a part of it. Raises InvalidInput."""
+    values: Mapping[str, object] = {}
+    for variable, text in sorted(os.environ.items()):
+        name, *parts = variable.lower().removeprefix(PREFIX).split("__")
+        if not variable.lower().startswith(PREFIX) or name not in AppSettings.model_fields:
+            continue
+        value: object = text
+        if _has_parts(AppSettings.model_fields[name]) and (not parts or text.startswith(("[", "{"))):
+            try:
+                value = orjson.loads(text)
+            except ValueError:
+                if not parts:
+                    message = f"{variable} is no JSON: write it as JSON, or each part as {variable}__NAME"
+                    raise InvalidInput(message) from None
+        for part in reversed(parts):
+            value = {part: value}
+        values = _merged(values, {name: value})
+    return values
+
+
+def _has_parts(field: FieldInfo) -> bool:
+    kind = get_origin(field.annotation) or field.annotation
+    return kind in (dict, list, RetrievalSettings) and not any(type(of) is BeforeValidator for of in field.metadata)
+
+
+def _merged(low: Mapping[str, object], high: Mapping[str, object]) -> Mapping[str, object]:
+    """What stands higher counts, part by part."""
+    both = {name: (low.get(name), value) for name, value in high.items()}
+    return {**low} | {
+        name: _merged(below, above) if isinstance(below, Mapping) and isinstance(above, Mapping) else above
+        for name, (below, above) in both.items()
+    }
 
 
 NESTED = {
@@ -240,6 +260,7 @@ NESTED = {
     for model in (ProviderSettings, Price, RetrievalSettings, ResearchServer, WorkflowSettings, Webhook)
     for name in model.model_fields
 }
+PREFIX = "moot_"
 NOT_SETTINGS = {NAMED_FILE, "MOOT_TITLE", "MOOT_DEBATE"}
 """Variables of moot that are none; the last two are what a workflow's command is given."""
 

@@ -215,7 +215,7 @@ def scripted_app(
     settings = AppSettings(model="scripted:model")
     telemetry = Telemetry()
     models = Models({}, clients={"scripted": model}, prices=prices, meter=telemetry)
-    return App(settings, store or MemoryStore(), models, formats or load(), Prompts(), telemetry=telemetry)
+    return App(settings, store or MemoryStore(), lambda: models, formats or load(), Prompts, telemetry=telemetry)
 
 
 def recorded(path: Path, client: Client) -> Client:

@@ -33,7 +33,7 @@ async def test_a_time_limit_that_nobody_set_may_be_extended_and_one_that_was_set
     app = scripted_app(ScriptedModel([]))
     unset, by_hand = await app.create("duel", "Cats?"), await app.create("duel", "Cats?", {"max_runtime_seconds": 600})
     chosen = AppSettings(model="scripted:model", formats={"duel": {"max_runtime_seconds": 600}})
-    configured = App(chosen, MemoryStore(), app.models, app.formats, Prompts())
+    configured = App(chosen, MemoryStore(), lambda: app.models, app.formats, Prompts)
     asked = await app.create("duel", "Cats?", {"max_runtime_seconds": 600, "extend_runtime": True})
     in_file = await configured.create("duel", "Cats?")
     fork = await app.fork(unset.id, 0, {"max_runtime_seconds": 60})
@@ -99,7 +99,7 @@ async def test_deepseek_s_variables_choose_the_models_unless_the_debate_does(
         "DEEPSEEK_MODEL_DEBATER": "chat",
         "DEEPSEEK_MODEL_JUDGE": "thinker",
     }
-    app = App(AppSettings(), MemoryStore(), Models(environ), by_name([DUEL]), Prompts())
+    app = App(AppSettings(), MemoryStore(), lambda: Models(environ), by_name([DUEL]), Prompts)
     record = await app.create("duel", "Cats?", settings)  # type: ignore[arg-type]
     assert [seat.model for seat in record.seats.values()] == models
 
@@ -149,7 +149,7 @@ async def test_a_debate_of_a_format_that_is_not_installed_fails_and_is_free() ->
 
 
 async def test_statistics_count_all_finished_debates_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moot.app.app.PAGE", 2)
+    monkeypatch.setattr("moot.app.traces.PAGE", 2)
     app = scripted_app(ScriptedModel(sensible))
     for number in range(5):
         record = await app.create("duel", f"Cats {number}?", {"max_rounds": 1})

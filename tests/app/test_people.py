@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from moot.app import App
-from moot.app.app import Replied
+from moot.app.replies import Replied
 from moot.core.debate import Action, HumanReply, Question, Status, Step, Turn
 from moot.core.engine import RunResult
 from moot.core.events import Event, LimitReached, TurnFinished, Waiting

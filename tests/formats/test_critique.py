@@ -520,7 +520,7 @@ def over_the_wire(request: dict[str, Any]) -> str:
 async def test_the_first_words_are_out_before_the_next_are_in(call: int, words: int, kind: str, shown: str) -> None:
     with ModelServer(over_the_wire).running() as server:
         server.pause_in(call, after_words=words)
-        app = App(AppSettings(model=server.model), MemoryStore(), Models({}), by_name([CRITIQUE]), Prompts())
+        app = App(AppSettings(model=server.model), MemoryStore(), lambda: Models({}), by_name([CRITIQUE]), Prompts)
         record = await app.create("critique@1", TOPIC, {**ONE, "rag_top_k": 0})
         early: list[str] = []
         async with asyncio.timeout(PATIENCE):

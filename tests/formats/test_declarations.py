@@ -36,7 +36,7 @@ COMMON_WORDS = {
 NAMED: Mapping[str, set[str]] = {
     "terminal/cli.py": {"panel", "evaluation", "perspectives", "stance_a"},
     "trust/poll.py": {"voter"},
-    "terminal/commands.py": {"perspectives"},
+    "terminal/kept.py": {"perspectives"},
     "terminal/help.py": {"perspectives"},
     "web/api.py": {"perspectives"},
 }

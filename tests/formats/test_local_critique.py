@@ -26,7 +26,7 @@ SETTINGS: dict[str, JsonValue] = {
 
 @pytest.mark.local_model
 async def test_the_built_in_model_comes_to_an_answer_with_its_issues_and_the_templates_it_had() -> None:
-    app = App(AppSettings(model="local:smollm2"), MemoryStore(), Models({}), by_name([CRITIQUE]), Prompts())
+    app = App(AppSettings(model="local:smollm2"), MemoryStore(), lambda: Models({}), by_name([CRITIQUE]), Prompts)
     events: list[Event] = []
     try:
         record = await app.create("critique", TOPIC, SETTINGS)

@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
 @pytest.mark.local_model
 async def test_the_built_in_model_evaluates_a_sample_idea_to_a_scorecard_and_a_report() -> None:
     idea = read(EXAMPLES / "second-hearing")
-    app = App(AppSettings(model="local:smollm2"), MemoryStore(), Models({}), by_name([EVALUATION]), Prompts())
+    app = App(AppSettings(model="local:smollm2"), MemoryStore(), lambda: Models({}), by_name([EVALUATION]), Prompts)
     try:
         short = str(idea.settings["idea"])[:500]  # it reads a hundred words a second
         topics = [DEFAULT_TOPICS[0].model_dump()]

@@ -500,7 +500,8 @@ async def duel(model: Client, prompts: Prompts | None = None) -> tuple[list[Turn
     """A new debate: its turns without their times, its chunks as readers saw them, its ending."""
     app = scripted_app(model, MemoryStore())
     if prompts:
-        app = App(app.settings, app.store, app.models, app.formats, prompts)
+        models = app.models
+        app = App(app.settings, app.store, lambda: models, app.formats, lambda: prompts)
     record = await app.create("duel", TOPIC, {"max_rounds": 2})
     chunks: list[tuple[int, int, str]] = []
 

@@ -26,7 +26,7 @@ def replays() -> Replays:
 
 @pytest.fixture
 async def app(replays: Replays) -> AsyncIterator[App]:
-    made = App(AppSettings(), MemoryStore(), Models({}, clients={RECORDED: replays}), load(), Prompts())
+    made = App(AppSettings(), MemoryStore(), lambda: Models({}, clients={RECORDED: replays}), load(), Prompts)
     yield made
     await made.close()
 

@@ -330,10 +330,35 @@ def test_help_is_shown_without_the_heavy_imports() -> None:
     assert not imported & {"aiohttp", "pydantic", "rich", "uvloop", "jinja2", "asyncpg"}
 
 
-def test_debates_are_listed_without_what_only_a_debate_needs() -> None:
-    printed, imported = output_and_imports("debate", "--list")
-    assert printed.startswith("No debates yet.")
-    assert not imported & {"aiohttp", "jinja2", "rapidfuzz", "markdown_it", "yaml", "asyncpg", "moot.formats.duel"}
+PLAYING = {
+    *("aiohttp", "asyncpg", "jinja2", "markdown_it", "mcp", "numpy", "pydantic_settings", "rapidfuzz", "yaml"),
+    *("moot.app.drafts", "moot.core.engine", "moot.core.prompts", "moot.llm.models", "moot.players.model"),
+    *("moot.retrieval.library", "moot.runs.runner", "moot.terminal.watch"),
+}
+"""What takes long to import, and only debates that are played need."""
+READING = {"moot.core.format", "moot.core.events", "moot.core.page", "moot.formats.duel", "moot.reading.debate"}
+
+
+@pytest.mark.parametrize(
+    ("command", "begins"),
+    [
+        (["debate", "--list"], "No debates yet."),
+        (["traces", "stats"], "format "),
+        (["stop", "DEB-abcdefgh"], ""),
+        (["rate", "DEB-abcdefgh", "5"], ""),
+    ],
+)
+def test_a_command_that_plays_nothing_does_not_import_what_plays(command: list[str], begins: str) -> None:
+    printed, imported = output_and_imports(*command)
+    assert printed.startswith(begins)
+    assert imported & (PLAYING | READING) == set()
+
+
+def test_a_debate_is_shown_without_what_plays_it(server: ModelServer) -> None:
+    debate_id = run(*DUEL, server.model).events[0]["debate"]
+    printed, imported = output_and_imports("show", debate_id)
+    assert debate_id in printed
+    assert imported & PLAYING <= {"moot.core.engine", "moot.core.prompts", "moot.terminal.watch"}
 
 
 def test_moot_alone_shows_its_help() -> None:

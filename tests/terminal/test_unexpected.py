@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from moot.terminal.commands import run_command
-from moot.terminal.watch import Exit
+from moot.terminal.doing import run_command
+from moot.terminal.exits import Exit
 
 
 async def _broken() -> None:

@@ -332,7 +332,9 @@ async def test_keys_and_tokens_are_in_no_answer_and_no_log(caplog: pytest.LogCap
     caplog.set_level(logging.DEBUG)
     simple = simple_app()
     models = Models({"DEEPSEEK_API_KEY": key, "DEEPSEEK_BASE_URL": "http://127.0.0.1:9"}, clients={})
-    app = App(simple.settings, simple.store, models, simple.formats, simple.prompts, {"DEEPSEEK_API_KEY": key})
+    app = App(
+        simple.settings, simple.store, lambda: models, simple.formats, lambda: simple.prompts, {"DEEPSEEK_API_KEY": key}
+    )
     app.settings.model = "deepseek:deepseek-chat"
     async with serving(app, Access(token=TOKEN), {"Authorization": f"Bearer {TOKEN}"}) as live:
         debate_id = (await live.post("/api/debates", {**DUEL, "start": True})).body["id"]

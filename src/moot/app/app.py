@@ -4,101 +4,118 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
-
-from pydantic import JsonValue
+from typing import TYPE_CHECKING
 
 from moot import formats as known_formats
-from moot.app.changes import change
-from moot.app.drafts import Drafts, check_text
-from moot.app.estimates import Expected, expected
-from moot.app.noise import JudgesBefore
-from moot.app.players import Players
-from moot.app.replies import say
-from moot.core.debate import Action, HumanReply, Origin, Rating, Record, Status, Turn, Workflow
-from moot.core.emitter import Sink
-from moot.core.engine import RunResult, Until
-from moot.core.events import Event
-from moot.core.format import AnyFormat
-from moot.core.prompts import Prompts
+from moot.app.words import check_text
+from moot.core.debate import Action, HumanReply, Origin, Rating, Record, Status, Workflow
 from moot.core.stored import StoredDebate
-from moot.core.trace import Trace
-from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
-from moot.export.bundle import Chosen, Manifest
-from moot.export.documents import export
-from moot.export.stats import Stats, Totals
-from moot.llm.models import Models
-from moot.players.researcher import Toolbox
-from moot.reading.debate import Reading
-from moot.reading.unreadable import format_of
-from moot.records.documents import Documents, Place
-from moot.retrieval.embed import Embedder
-from moot.retrieval.library import Library
+from moot.errors import InvalidInput, NotFound, WrongStatus
 from moot.runs.choice import open_queue, shared_server
-from moot.runs.follow import follow
-from moot.runs.live import Listeners
 from moot.runs.queue import Backlog, Load, Queue
-from moot.runs.runner import Runner
-from moot.settings import AppSettings, cache_folder, config_folder, data_folder
+from moot.settings import AppSettings, data_folder
 from moot.store.listing import Listing
 from moot.store.store import Cursor, Store
 from moot.telemetry.telemetry import Telemetry
 from moot.text.plain import clean
 
-PAGE = 100
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
-
-class Replied(NamedTuple):
-    """A debate that has heard somebody, and their words as they are kept; `end` keeps none."""
-
-    record: Record
-    words: HumanReply | None
+    from moot.app.drafts import Drafts
+    from moot.app.estimates import Expected
+    from moot.app.noise import JudgesBefore
+    from moot.app.replies import Replied
+    from moot.core.emitter import Sink
+    from moot.core.engine import RunResult, Until
+    from moot.core.events import Event
+    from moot.core.format import AnyFormat
+    from moot.core.prompts import Prompts
+    from moot.core.trace import Trace
+    from moot.export.bundle import Chosen, Manifest
+    from moot.export.stats import Stats
+    from moot.llm.models import Models
+    from moot.players.researcher import Toolbox
+    from moot.reading.debate import Reading
+    from moot.records.documents import Documents, Place
+    from moot.retrieval.library import Library
+    from moot.runs.runner import Runner
 
 
 class App:
-    """Everything a user can do with debates. Make one with `build`."""
+    """Everything a user can do with debates. Make one with `build`; what plays them is imported where it is used."""
 
     def __init__(
         self,
         settings: AppSettings,
         store: Store,
-        models: Models,
+        models: Callable[[], Models],
         formats: Mapping[str, AnyFormat],
-        prompts: Prompts,
+        prompts: Callable[[], Prompts],
         environ: Mapping[str, str] = os.environ,
         telemetry: Telemetry | None = None,
     ) -> None:
         self.settings = settings
         self.store = store
         self.listing = Listing(store.database)
-        self.models = models
+        self.judges_before: JudgesBefore | None = None
+        self._open_models = models
         self.formats = formats
-        self.prompts = prompts
+        self._open_prompts = prompts
         self.environ = environ
         self.telemetry = telemetry or Telemetry()
-        self.library = Library(
-            config_folder() / "templates",
-            cache_folder() / "templates",
-            settings.retrieval.store,
-            None if settings.retrieval.embedder == "wordllama" else self._ollama_embedder,
-        )
-        toolbox = Toolbox(settings.research, environ, models.tape)
-        players = Players(prompts, models, self.library, toolbox, self.telemetry)
-        self.documents = Documents(settings.decisions, data_folder() / "documents")
-        self.runner = Runner(settings, store, formats, players, self.telemetry, self.documents)
         self.queue: Queue | None = None
         """What runs debates in the background; without one a debate runs only while `run` does."""
-        self.drafts = Drafts(settings, models, formats, self.library, toolbox)
-        self._judges = JudgesBefore(store)
+
+    @cached_property
+    def models(self) -> Models:
+        return self._open_models()
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        return self._open_prompts()
+
+    @cached_property
+    def library(self) -> Library:
+        from moot.app.players import open_library
+
+        return open_library(self.settings.retrieval, self.models)
+
+    @cached_property
+    def _toolbox(self) -> Toolbox:
+        from moot.players.researcher import Toolbox
+
+        return Toolbox(self.settings.research, self.environ, self.models.tape)
+
+    @cached_property
+    def documents(self) -> Documents:
+        from moot.records.documents import Documents
+
+        return Documents(self.settings.decisions, data_folder() / "documents")
+
+    @cached_property
+    def runner(self) -> Runner:
+        from moot.app.players import Players
+        from moot.runs.runner import Runner
+
+        players = Players(self.prompts, self.models, self.library, self._toolbox, self.telemetry)
+        return Runner(self.settings, self.store, self.formats, players, self.telemetry, self.documents)
+
+    @cached_property
+    def drafts(self) -> Drafts:
+        from moot.app.drafts import Drafts
+
+        return Drafts(self.settings, self.models, self.formats, self.library, self._toolbox)
 
     @property
     def is_shared(self) -> bool:
         """Whether other processes work on the same database: it is a Postgres."""
-        return shared_server(self.runner) is not None
+        return shared_server(self.settings, self.store) is not None
 
     @asynccontextmanager
     async def working(self, concurrency: int | None = None, grace_seconds: float | None = None) -> AsyncIterator[Queue]:
@@ -133,12 +150,14 @@ class App:
         under the same `key` it is the first one, as it is by now. With `start` it runs at once; what somebody watches
         goes first.
         """
+        from moot.app.beginning import begin
+
         draft = await self.drafts.new(format, topic, settings or {}, background)
         if key and draft.settings["precedents"] and (made := await self.store.find(key)):  # there may be others by now
             draft = replace(draft, settings={**draft.settings, "sources": made.settings["sources"]})
         if again:
             draft = replace(draft, origin=Origin((await self.load(again)).record.id, 0))
-        return await self._begin(draft, (), start, key, watched)
+        return await begin(self, draft, (), start, key, watched)
 
     async def fork(
         self,
@@ -154,6 +173,8 @@ class App:
 
         It goes on with other models or settings, and has those of its origin where none are given.
         """
+        from moot.app.beginning import begin
+
         made = await self.store.find(key) if key else None
         try:
             stored = await self.load(debate_id)
@@ -163,26 +184,15 @@ class App:
             stored = StoredDebate(made)  # its origin was deleted since
         if made:
             again = self.drafts.fork_again(made, debate_id, stored.record, position, settings or {})
-            return await self._begin(again, (), start, key, watched)
+            return await begin(self, again, (), start, key, watched)
         stored = self.drafts.chosen_anew(stored, settings or {})
         record = await self.drafts.fork(stored, position, settings or {})
-        return await self._begin(record, stored.turns[: record.copied], start, key, watched)
-
-    async def _begin(
-        self, record: Record, turns: Sequence[Turn], start: bool, key: str | None, watched: bool
-    ) -> Record:
-        for seat in record.seats.values():
-            self.models.check(seat.model, here=not self.is_shared)
-        if start:
-            record = replace(record, status=Status.QUEUED)
-        record = await self._judges.with_noise(known_formats.of_record(self.formats, record), record, key)
-        made = await self.store.create(record, key, watched=watched, turns=turns)
-        if any(getattr(made, field) != getattr(record, field) for field in ("format", "topic", "settings", "origin")):
-            raise InvalidInput(f"the key {key!r} was used for another debate, {made.id}; choose a new one")
-        return await self._go_on(made) if start and made.status is Status.QUEUED else made
+        return await begin(self, record, stored.turns[: record.copied], start, key, watched)
 
     async def estimate(self, format: str, topic: str, settings: Mapping[str, JsonValue] | None = None) -> Expected:
         """What such a debate would cost, at most and typically, and how long it may take; calls no model."""
+        from moot.app.estimates import expected
+
         record = await self.drafts.new(format, topic, settings or {})
         rules = known_formats.of_record(self.formats, record)
         return await expected(self.store, record, rules, self.prompts, self.models.prices.cost)
@@ -194,25 +204,20 @@ class App:
         """
         return await self.runner.run(debate_id, sink, until)
 
-    async def stream(self, debate_id: str) -> AsyncGenerator[Event, None]:
+    def stream(self, debate_id: str) -> AsyncGenerator[Event, None]:
         """Run a debate and yield its events as they happen; closing the generator interrupts the run."""
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
-        running = asyncio.create_task(self.run(debate_id, events.put_nowait))
-        running.add_done_callback(lambda _: events.put_nowait(None))
-        try:
-            while (event := await events.get()) is not None:
-                yield event
-            await running
-        finally:
-            running.cancel()
-            with suppress(asyncio.CancelledError, MootError):
-                await running
+        from moot.app.streaming import stream
+
+        return stream(self, debate_id)
 
     async def load(self, debate_id: str) -> StoredDebate:
         return await self.store.load(debate_id)
 
     def reading(self, stored: StoredDebate) -> Reading:
         """A stored debate as any reader sees it, be its format installed or not."""
+        from moot.reading.debate import Reading
+        from moot.reading.unreadable import format_of
+
         return Reading(stored, format_of(self.formats, stored.record))
 
     async def read(self, debate_id: str) -> Reading:
@@ -255,6 +260,8 @@ class App:
         Kept as a turn, from which on they hold; one that runs takes other models over, at once where a call waits to be
         made again. Raises InvalidInput for what cannot be changed any more.
         """
+        from moot.app.changes import change
+
         return await change(self, debate_id, settings)
 
     async def try_now(self, debate_id: str) -> Record:
@@ -273,6 +280,9 @@ class App:
 
     def follow(self, debate_id: str, after: int = 0, through_waits: bool = False) -> AsyncGenerator[Event, None]:
         """See `Queue.follow`."""
+        from moot.runs.follow import follow
+        from moot.runs.live import Listeners
+
         if self.queue:
             return self.queue.follow(debate_id, after, through_waits)
         return follow(self.store, self.formats, debate_id, Listeners().listening(debate_id), after, through_waits)
@@ -293,12 +303,11 @@ class App:
     async def conclude(self, debate_id: str) -> Record:
         """Let the step in progress end, then the closing steps; a debate that takes `end` for an answer gets that."""
         reading = await self.read(debate_id)
-        record, question = reading.record, reading.question
-        if record.status in (Status.FINISHED, Status.CREATED):
-            raise WrongStatus(f"{debate_id} is {record.status}; there is nothing to conclude")
-        if question and "end" in question.actions:
+        if (status := reading.record.status) in (Status.FINISHED, Status.CREATED):
+            raise WrongStatus(f"{debate_id} is {status}; there is nothing to conclude")
+        if reading.question and "end" in reading.question.actions:
             return (await self.reply(debate_id, "end")).record
-        return await self._go_on(await self.store.ask_to_conclude(debate_id))
+        return await self.go_on(await self.store.ask_to_conclude(debate_id))
 
     async def reply(
         self, debate_id: str, action: Action, text: str = "", position: int | None = None, who: str = ""
@@ -307,10 +316,12 @@ class App:
 
         `end` concludes. With a `position` they answer the question asked there and are heard as nothing else.
         """
+        from moot.app.replies import Replied, say
+
         said = await say(self.store, self.formats, debate_id, HumanReply(action, text, position, who=who))
         record = (await self.load(debate_id)).record
         heard_later = said is not None and said.position is None
-        return Replied(record if heard_later else await self._go_on(record), said)
+        return Replied(record if heard_later else await self.go_on(record), said)
 
     async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
         """All that people have said to a debate, heard or not yet, in the order in which it came."""
@@ -323,7 +334,7 @@ class App:
     async def backlog(self) -> Backlog:
         return await self.queue.backlog() if self.queue else Backlog(0)
 
-    async def _go_on(self, record: Record) -> Record:
+    async def go_on(self, record: Record) -> Record:
         """Run a debate that nothing holds up any more; one that runs, or still waits, is left as it is."""
         held_up = record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED, Status.FAILED)
         if self.queue is None or held_up:
@@ -348,6 +359,8 @@ class App:
 
     async def export(self, debate_id: str, style: str) -> str:
         """A debate as a document: `md`, `html`, an `argdown` map, or `json`, which is its trace."""
+        from moot.export.documents import export
+
         return await asyncio.to_thread(export, await self.read(debate_id), style)
 
     async def export_all(self, folder: Path, chosen: Chosen) -> Manifest:
@@ -356,16 +369,11 @@ class App:
 
         return await write_bundle(folder, self.traces(chosen), chosen)
 
-    async def traces(self, chosen: Chosen) -> AsyncGenerator[Trace, None]:
+    def traces(self, chosen: Chosen) -> AsyncGenerator[Trace, None]:
         """The traces of many debates, the newest first, a page of records at a time."""
-        after: Cursor | None = None
-        while page := await self.list(PAGE, chosen.status, chosen.format, after=after):
-            for record in page:
-                if chosen.since is not None and record.created_at < chosen.since:
-                    return
-                with suppress(NotFound):  # it was deleted meanwhile
-                    yield (await self.read(record.id)).trace
-            after = Cursor(page[-1].created_at, page[-1].id)
+        from moot.app.traces import traces
+
+        return traces(self, chosen)
 
     async def write_document(self, debate_id: str, place: Place | None = None) -> Path | None:
         """Where the document of an outcome is, written unless it is there; None when it goes nowhere."""
@@ -380,18 +388,12 @@ class App:
 
     async def stats(self) -> tuple[Stats, ...]:
         """What all finished debates together tell."""
-        totals = Totals()
-        async for each in self.traces(Chosen(Status.FINISHED)):
-            totals.add(each)
-        return totals.stats()
+        from moot.app.traces import stats
+
+        return await stats(self)
 
     async def close(self) -> None:
-        await self.models.close()
+        if "models" in vars(self):
+            await self.models.close()
         await self.store.close()
         await self.telemetry.close()
-
-    async def _ollama_embedder(self) -> Embedder:
-        from moot.retrieval.embed import OLLAMA_MODEL, OllamaEmbedder
-
-        model = self.settings.retrieval.embedder.partition(":")[2]
-        return OllamaEmbedder(self.models.ollama(), model or OLLAMA_MODEL)

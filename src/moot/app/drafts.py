@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,8 +10,9 @@ from dataclasses import replace
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
+from moot.app.words import check_background, check_topic, new_id
 from moot.core.changes import Change, is_change
-from moot.core.debate import Action, Origin, Record, Seat, SeatSettings, Settings, Step, Turn, Usage
+from moot.core.debate import Origin, Record, Seat, SeatSettings, Settings, Step, Turn, Usage
 from moot.core.format import NEW, AnyFormat
 from moot.core.prompts import has_short_prompts
 from moot.core.replay import next_steps, replayed_steps
@@ -28,13 +28,8 @@ from moot.retrieval.folders import MAX_FILES
 from moot.retrieval.library import Library
 from moot.retrieval.sources import read_sent
 from moot.settings import AppSettings
-from moot.text.plain import clean, one_line, shortened
+from moot.text.plain import clean
 
-ID_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-MAX_TOPIC = 4000
-MAX_BACKGROUND = 20_000
-MAX_WORDS = 2000
-MAX_NAME = 80
 MAX_NUMBER = 1_000_000_000
 """Of any setting: larger ones are no time and no length that a database or a calendar knows."""
 MAX_PRECEDENTS = 3
@@ -77,7 +72,7 @@ class Drafts:
             id=new_id("DEB"),
             format=chosen.name,
             format_version=chosen.version,
-            topic="\n\n".join(filter(None, (check_topic(topic), _check_background(background)))),
+            topic="\n\n".join(filter(None, (check_topic(topic), check_background(background)))),
             # With the defaults of today: a later version with others must not change this debate.
             settings=checked.model_dump(mode="json"),
             seats=seats,
@@ -357,42 +352,3 @@ def _check_fork(record: Record, origin: StoredDebate, position: int, format: Any
 def _texts(step: Step) -> dict[str, object]:
     """What a step told its seat in words; numbers and flags, such as whether a round is the last, may change."""
     return {name: value for name, value in step.variables.items() if not isinstance(value, bool | int | float)}
-
-
-def new_id(kind: str) -> str:
-    return f"{kind}-" + "".join(secrets.choice(ID_LETTERS) for _ in range(8))
-
-
-def check_words(action: Action, text: str) -> str:
-    text = check_text(text)
-    if not text and action in ("guide", "answer"):
-        raise InvalidInput(f"`{action}` needs a text: say what you want the debate to hear")
-    return text
-
-
-def check_name(name: str) -> str:
-    """A person's name as it is stored: a line of a length that fits beside their words."""
-    return shortened(one_line(str(clean(name))).strip(), MAX_NAME)
-
-
-def check_text(text: str) -> str:
-    text = str(clean(text)).strip()
-    if len(text) > MAX_WORDS:
-        raise InvalidInput(f"that text has {len(text)} characters; at most {MAX_WORDS} are allowed")
-    return text
-
-
-def _check_background(background: str) -> str:
-    background = str(clean(background)).strip()
-    if len(background) > MAX_BACKGROUND:
-        raise InvalidInput(f"the background has {len(background)} characters; at most {MAX_BACKGROUND} are allowed")
-    return background
-
-
-def check_topic(topic: str) -> str:
-    topic = str(clean(topic)).strip()
-    if not topic:
-        raise InvalidInput("the topic is empty: write the question to debate")
-    if len(topic) > MAX_TOPIC:
-        raise InvalidInput(f"the topic has {len(topic)} characters; at most {MAX_TOPIC} are allowed")
-    return topic

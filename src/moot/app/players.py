@@ -1,4 +1,4 @@
-"""Who plays the seats of a debate."""
+"""Who plays the seats of a debate, and what they search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from moot.players.human import HumanPlayer
 from moot.players.library import LibraryPlayer
 from moot.players.model import ModelPlayer
 from moot.players.researcher import ResearchPlayer, Toolbox
+from moot.retrieval.embed import Embedder
 from moot.retrieval.library import Library
+from moot.settings import RetrievalSettings, cache_folder, config_folder
 from moot.telemetry.telemetry import Telemetry
 
 
@@ -36,3 +38,13 @@ class Players:
         }
         observed = {name: self.telemetry.player(player) for name, player in players.items()}
         return lambda seat: observed[format.seat(seat).player]
+
+
+def open_library(chosen: RetrievalSettings, models: Models) -> Library:
+    async def ollama() -> Embedder:
+        from moot.retrieval.embed import OLLAMA_MODEL, OllamaEmbedder
+
+        return OllamaEmbedder(models.ollama(), chosen.embedder.partition(":")[2] or OLLAMA_MODEL)
+
+    embedder = None if chosen.embedder == "wordllama" else ollama
+    return Library(config_folder() / "templates", cache_folder() / "templates", chosen.store, embedder)

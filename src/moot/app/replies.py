@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from moot import formats as known_formats
-from moot.app.drafts import check_name, check_words
-from moot.core.debate import HumanReply, Status
+from moot.app.words import check_name, check_words
+from moot.core.debate import HumanReply, Record, Status
 from moot.core.format import AnyFormat
 from moot.core.replay import next_steps
 from moot.errors import InvalidInput, WrongStatus
 from moot.store.store import Store
+
+
+class Replied(NamedTuple):
+    """A debate that has heard somebody, and their words as they are kept; `end` keeps none."""
+
+    record: Record
+    words: HumanReply | None
 
 
 async def say(store: Store, formats: Mapping[str, AnyFormat], debate_id: str, said: HumanReply) -> HumanReply | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.app.app import App
-from moot.app.drafts import check_name
+from moot.app.words import check_name
 from moot.core.debate import Tick
 from moot.errors import InvalidInput, WrongStatus
 from moot.text.plain import shortened

@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING
 from moot import formats as known_formats
 from moot.app.app import App
 from moot.core.debate import Status
-from moot.core.prompts import Prompts
 from moot.delivery.webhooks import WebhookSender, hooks_by_status
 from moot.errors import InvalidInput, StoreError
-from moot.llm.client import Client
-from moot.llm.models import Models
-from moot.llm.recording import Recorder, Recording
-from moot.llm.weights import SMALL_MODELS
 from moot.settings import AppSettings
 from moot.store.retrying import until_back
 from moot.store.store import Store
@@ -27,6 +22,10 @@ from moot.telemetry.spans import open_spans
 from moot.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from moot.core.prompts import Prompts
+    from moot.llm.client import Client
+    from moot.llm.models import Models
+    from moot.llm.recording import Recorder, Recording
     from moot.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -55,12 +54,21 @@ async def build(
     A database that is away is waited for as many seconds as there is `patience`.
     """
     telemetry = Telemetry(metrics, open_spans(environ))
-    models = Models(environ, settings.providers, clients, settings.prices, tape, telemetry)
+
+    def models() -> Models:
+        from moot.llm.models import Models
+
+        return Models(environ, settings.providers, clients, settings.prices, tape, telemetry)
+
+    def prompts() -> Prompts:
+        from moot.core.prompts import Prompts
+        from moot.llm.weights import SMALL_MODELS
+
+        return Prompts(settings.prompts, SMALL_MODELS)
+
     hooks = hooks_by_status(settings.webhooks)
     store = await until_back(lambda: open_store(settings.database_url, hooks), patience)
-    app = App(
-        settings, store, models, known_formats.load(), Prompts(settings.prompts, SMALL_MODELS), environ, telemetry
-    )
+    app = App(settings, store, models, known_formats.load(), prompts, environ, telemetry)
     try:
         async with _delivering(app):
             yield app

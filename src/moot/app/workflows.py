@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from moot.app.drafts import new_id
+from moot.app.words import new_id
 from moot.core.debate import Workflow
 from moot.delivery.issues import hand_over, hand_over_due, longest_seconds
 from moot.errors import InvalidInput

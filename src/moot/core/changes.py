@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
 from moot.core.debate import JsonObject, Record, SeatSettings, Turn
-from moot.core.script import Debate
 from moot.errors import ScriptChanged
+
+if TYPE_CHECKING:
+    from moot.core.script import Debate
 
 SETTINGS = ("human", "settings")
 """A turn that answers no step: from there on the debate has other settings, and seats other models."""

@@ -13,7 +13,6 @@ from importlib.metadata import EntryPoints, entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from moot.core.format import AnyFormat, Choice, Format
 from moot.errors import InvalidInput, Missing, WrongStatus, meant
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from moot.core.debate import Record
+    from moot.core.format import AnyFormat, Choice
 
 GROUP = "moot.formats"
 DEFAULT = "panel"
@@ -31,7 +31,7 @@ DEFAULT = "panel"
 BUILT_IN = ("panel", "duel", "evaluation", "critique", "poll")
 
 
-class _Formats(Mapping[str, AnyFormat]):
+class _Formats(Mapping[str, "AnyFormat"]):
     """Those of moot are imported when they are asked for: a list needs none of them, and a duel no panel."""
 
     def __init__(self, others: Mapping[str, AnyFormat]) -> None:
@@ -67,6 +67,8 @@ def load() -> Mapping[str, AnyFormat]:
 
 def installed() -> Iterable[AnyFormat]:
     for entry in _entry_points(tuple(sys.path)):
+        from moot.core.format import Format
+
         try:
             format = entry.load()
         except (ImportError, AttributeError) as error:

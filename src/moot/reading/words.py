@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from moot.core.debate import Status, Usage
-from moot.core.events import StepRetrying, TurnFinished, TurnStarted
-from moot.core.format import AnyFormat
-from moot.core.notices import Notice
-from moot.core.research import RESEARCHER
+
+if TYPE_CHECKING:
+    from moot.core.events import StepRetrying, TurnFinished, TurnStarted
+    from moot.core.format import AnyFormat
+    from moot.core.notices import Notice
 
 YOU = "You"
 """How a person is called who reads their own words."""
@@ -43,6 +46,8 @@ def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
     """Whether a turn is shown as one; the clock, and a person who concludes or lets it go on, say nothing."""
     if turn.seat == "human":
         return bool(turn.content) and turn.kind != "conclude"
+    from moot.core.research import RESEARCHER
+
     return any(seat.name == turn.seat for seat in (*format.seats, RESEARCHER))
 
 
@@ -54,5 +59,7 @@ def retry_text(event: StepRetrying) -> str:
 
 def title_of(event: TurnStarted | TurnFinished | StepRetrying) -> str:
     """Who speaks; a person whose name is not known is the reader."""
+    from moot.core.events import TurnFinished
+
     named = isinstance(event, TurnFinished) and (event.data or {}).get("who")
     return YOU if event.seat == "human" and not named else event.title

@@ -9,16 +9,18 @@ from moot.errors import InvalidInput
 if TYPE_CHECKING:
     from moot.runs.queue import Queue
     from moot.runs.runner import Runner
+    from moot.settings import AppSettings
     from moot.store.postgres import PostgresPool
+    from moot.store.store import Store
 
 
-def shared_server(runner: Runner) -> PostgresPool | None:
-    """The Postgres that all processes on a runner's database share, if it is one."""
-    if not runner.settings.database_url.startswith("postgres"):
+def shared_server(settings: AppSettings, store: Store) -> PostgresPool | None:
+    """The Postgres that all processes on a database share, if it is one."""
+    if not settings.database_url.startswith("postgres"):
         return None
     from moot.store.postgres import PostgresPool
 
-    server = runner.store.database
+    server = store.database
     return server if isinstance(server, PostgresPool) else None
 
 
@@ -27,7 +29,7 @@ def open_queue(runner: Runner, concurrency: int) -> Queue:
 
     With a concurrency of 0 this process leaves them to the workers on the Postgres.
     """
-    if server := shared_server(runner):
+    if server := shared_server(runner.settings, runner.store):
         from moot.runs.workers import PostgresQueue
 
         return PostgresQueue(runner, server, concurrency)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from moot.core.debate import Record
-from moot.core.events import Event
+
+if TYPE_CHECKING:
+    from moot.core.events import Event
 
 
 class Load(NamedTuple):

@@ -7,12 +7,14 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from moot.core.changes import Wish
 from moot.core.debate import Failure, HumanReply, Turn
-from moot.core.engine import Control, RunResult, TurnStore
 from moot.errors import StoreAway, StoreBlocked
+
+if TYPE_CHECKING:
+    from moot.core.engine import Control, RunResult, TurnStore
 
 log = logging.getLogger(__name__)
 

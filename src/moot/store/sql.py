@@ -8,15 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import orjson
 
 from moot.core.changes import Wish
 from moot.core.debate import Record, Status, Turn
-from moot.core.engine import RunResult
 from moot.errors import SchemaTooNew
 from moot.store.database import Parameter, Parameters
+
+if TYPE_CHECKING:
+    from moot.core.engine import RunResult
 
 Dialect: TypeAlias = Literal["sqlite", "postgres"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from moot.core.changes import Wish
+from moot.core.control import Control
 from moot.core.debate import Failure, HumanReply, JsonObject, Rating, Record, Status, Tick, Turn, Workflow
-from moot.core.engine import Control, RunResult
 from moot.core.notices import Notice, notices
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
@@ -39,6 +40,9 @@ from moot.store.sql import (
     turn_parameters,
     wish_parameters,
 )
+
+if TYPE_CHECKING:
+    from moot.core.engine import RunResult
 
 
 class Store:

@@ -14,18 +14,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from moot.core.debate import Record, Status, Step, Turn
-from moot.core.engine import Player, PlayerReply, RunResult
-from moot.core.script import Debate
 from moot.core.trust import Trust
-from moot.core.turn_writer import TurnWriter
 from moot.errors import Fenced, ModelError
-from moot.llm.client import Completion, Request
 from moot.telemetry.log_context import here, within
 from moot.telemetry.spans import NoSpans, Spans
-from moot.trust.judging import JudgeFaults, faults_by_judge
 
 if TYPE_CHECKING:
+    from moot.core.engine import Player, PlayerReply, RunResult
+    from moot.core.script import Debate
+    from moot.core.turn_writer import TurnWriter
+    from moot.llm.client import Completion, Request
     from moot.telemetry.metrics import Metrics
+    from moot.trust.judging import JudgeFaults
 
 log = logging.getLogger(__name__)
 
@@ -139,6 +139,8 @@ def _judged(ending: RunResult) -> Iterator[tuple[str, JudgeFaults]]:
     """What the judgings of an outcome say of their judges."""
     told = (ending.outcome or {}).get("trust")
     if isinstance(told, dict):
+        from moot.trust.judging import faults_by_judge
+
         trust = Trust.model_validate(told)
         for stability in (trust.stability, *trust.parts.values()):
             yield from faults_by_judge(stability).items() if stability else ()

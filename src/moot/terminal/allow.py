@@ -13,8 +13,8 @@ from rich.text import Text
 
 from moot.errors import InvalidInput
 from moot.settings import FILE, ConfigFile, allowed_files, config_files, read_config
+from moot.terminal.exits import Exit, print_error
 from moot.terminal.tables import print_table, say
-from moot.terminal.watch import Exit, print_error
 from moot.text.plain import one_line
 
 MAX_SHOWN = 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from contextlib import suppress
 from importlib.metadata import version
@@ -121,12 +122,14 @@ def debate(
     as_json: EventsAsJson = False,
 ) -> None:
     """Debate a QUESTION and watch it live."""
+    if list:
+        from moot.terminal import kept
+
+        refuse_unused(context, "beside --list", used=("list", "as_json"))
+        run(kept.list_debates(as_json))
     from moot.terminal import commands, watch
     from moot.terminal.asked import Asked
 
-    if list:
-        refuse_unused(context, "beside --list", used=("list", "as_json"))
-        run(commands.list_debates(as_json))
     if not replay:
         refuse_unused(context, "without --replay", ["timing"])
     if estimate:
@@ -241,9 +244,9 @@ def rate(
     comment: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> None:
     """Rate the outcome of a debate."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
-    run(commands.rate(debate_id, stars, comment))
+    run(kept.rate(debate_id, stars, comment))
 
 
 @cli.command()
@@ -263,29 +266,29 @@ def export(
     since: Annotated[str | None, typer.Option(metavar="TIME", help="Of many, those created since then.")] = None,
 ) -> None:
     """Print a debate as a document: the decision or the transcript, the whole trace, a page, or an argument map."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
     if all:
         refuse_unused(context, "beside --all", ["debate_id"])
-        run(commands.export_all(output, style, status, format, since))
+        run(kept.export_all(output, style, status, format, since))
     refuse_unused(context, "without --all", ["status", "format", "since"])
-    run(commands.export(debate_id, style, output))
+    run(kept.export(debate_id, style, output))
 
 
 @cli.command()
 def workflow(debate_id: DebateId) -> None:
     """Make an issue of a decision and hand it to what moot.yaml names."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
-    run(commands.workflow(debate_id))
+    run(kept.workflow(debate_id))
 
 
 @cli.command()
 def perspectives() -> None:
     """Show the perspectives a panel can be cast from."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
-    run(commands.perspectives())
+    run(kept.perspectives())
 
 
 @cli.command()
@@ -299,19 +302,19 @@ def show(
     ] = False,
 ) -> None:
     """Show a debate: its turns, its outcome, what went wrong."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
     if claims + sources + (source is not None) > 1:
         raise typer.BadParameter("give one of --claims, --sources and --source")
-    run(commands.show(debate_id, as_json, sources, source, claims))
+    run(kept.show(debate_id, as_json, sources, source, claims))
 
 
 @cli.command()
 def stop(debate_id: DebateId) -> None:
     """Stop a debate after the step in progress; it can be resumed."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
-    run(commands.stop(debate_id))
+    run(kept.stop(debate_id))
 
 
 @cli.command()
@@ -332,9 +335,9 @@ def claims(
     words: Annotated[str, typer.Argument(metavar="WORDS", help="What they are about.")], as_json: AsJson = False
 ) -> None:
     """Show where a claim was made in any debate, by whom, and how it ended."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
-    run(commands.claims(words, as_json))
+    run(kept.claims(words, as_json))
 
 
 traces = typer.Typer(help="What all debates together tell.", no_args_is_help=True)
@@ -344,9 +347,9 @@ cli.add_typer(traces, name="traces")
 @traces.command("stats")
 def stats(as_json: AsJson = False) -> None:
     """Ratings, rounds, early stops and tokens, by format and model."""
-    from moot.terminal import commands
+    from moot.terminal import kept
 
-    run(commands.stats(as_json))
+    run(kept.stats(as_json))
 
 
 for process in (serve, worker, mcp):
@@ -372,6 +375,7 @@ def _tell(error: OSError) -> int:
 
 def main() -> None:
     """The `moot` program."""
+    gc.set_threshold(10_000, 10, 10)  # imports and debates are much live data: at 700 this took a sixth of the time
     open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]

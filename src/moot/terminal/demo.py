@@ -28,9 +28,10 @@ from moot.settings import AppSettings
 from moot.terminal.ask import line
 from moot.terminal.asked import Asked
 from moot.terminal.commands import Tape, debate
+from moot.terminal.exits import Exit
 from moot.terminal.lines import next_line
 from moot.terminal.views import View
-from moot.terminal.watch import Exit, Watching, print_note, print_outcome, view_of
+from moot.terminal.watch import Watching, print_note, print_outcome, view_of
 
 LETTERS_PER_SECOND = 45.0
 """As fast as a page is read that one does not study."""

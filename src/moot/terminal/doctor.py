@@ -24,8 +24,8 @@ from moot.llm.models import TRIAL_SECONDS, ModelChoice
 from moot.llm.weights import names
 from moot.records.documents import Place
 from moot.retrieval.tools import ToolServer
+from moot.terminal.exits import Exit
 from moot.terminal.tables import print_table, say
-from moot.terminal.watch import Exit
 from moot.text.plain import printable
 
 MIN_ROOM = 200

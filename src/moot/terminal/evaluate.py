@@ -24,9 +24,10 @@ from moot.reading.debate import Reading
 from moot.records.documents import Place
 from moot.terminal.asked import Asked
 from moot.terminal.commands import Tape
+from moot.terminal.exits import Exit, print_error
 from moot.terminal.tables import print_table
 from moot.terminal.views import JsonView
-from moot.terminal.watch import Exit, Watching, print_error, print_note, watch
+from moot.terminal.watch import Watching, print_note, watch
 
 AT_ONCE = 3
 EARLIER = 1000

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from moot.terminal.commands import Command
+    from moot.terminal.doing import Command
 
 
 def run(command: Command, runs_debates: bool = False) -> NoReturn:
-    from moot.terminal.commands import run_command
+    from moot.terminal.doing import run_command
 
     raise typer.Exit(run_command(command, runs_debates))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import orjson
 from rich.cells import cell_len
@@ -13,13 +14,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moot.core.charts import ChartData, LineChart, MarginChart, Series, plain
-from moot.core.debate import Outcome, Record, Usage
 from moot.core.table import Bar, Cell
-from moot.export.stats import Stats
-from moot.reading.debate import Reading
 from moot.reading.words import cost_text, short_model
 from moot.text.plain import printable
+
+if TYPE_CHECKING:
+    from moot.core.charts import ChartData, LineChart, MarginChart, Series
+    from moot.core.debate import Outcome, Record, Usage
+    from moot.export.stats import Stats
+    from moot.reading.debate import Reading
 
 INDENT = "  "
 MAX_LINE = 100
@@ -79,6 +82,8 @@ def _trust_lines(outcome: Outcome) -> list[str]:
 
 def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:
     """Values by round as small tables, a row for each series; scores stand in the outcome's own table."""
+    from moot.core.charts import LineChart, MarginChart
+
     for chart in charts:
         if isinstance(chart, LineChart) and (shown := chart.shown()):
             rounds = sorted({round for series in shown for round in series.values})
@@ -91,6 +96,8 @@ def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:
 
 
 def _judgings(chart: MarginChart) -> Iterator[tuple[str, ...]]:
+    from moot.core.charts import plain
+
     for row in chart.rows:
         for number, dot in enumerate(row.dots, 1):
             name = _one_line(f"{row.name} {number}").strip()

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, closing, suppress
-from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from moot.reading.sources import summary_lines
 from moot.reading.words import notice_text
 from moot.records.documents import Place
 from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
+from moot.terminal.exits import Exit, print_error
 from moot.terminal.tables import (
     INDENT,
     MAX_LINE,
@@ -51,15 +51,6 @@ TINY = (
     "{} is tiny: it says a few sentences, gets facts wrong, and its verdict means nothing. For a real "
     "debate set DEEPSEEK_API_KEY or another provider's key, start Ollama, or give --model (see: moot models)."
 )
-
-
-class Exit(IntEnum):
-    DONE = 0
-    FAILED = 1
-    USAGE = 2
-    WAITING = 3
-    STOPPED = 4
-    INTERRUPTED = 130
 
 
 class Watching(NamedTuple):
@@ -336,9 +327,3 @@ def view_of(reading: Reading, as_json: bool = False) -> View:
     if not console.is_terminal or console.is_dumb_terminal:
         return PlainView(console, reading.format, reading.sides)
     return LiveView(console, reading.record, reading.format, reading.sides, seconds_before=span_seconds(reading.turns))
-
-
-def print_error(message: str, code: Exit) -> Exit:
-    with suppress(OSError):  # where nobody can be told, the code has to do
-        sys.stderr.write(f"moot: {printable(' '.join(message.split()))}\n")
-    return code
