@@ -245,6 +245,20 @@ LONG: dict[str, tuple[str, dict[str, Any]]] = {
     "a panel of two models": ("panel", {"perspectives": 2, "models": {"debater_1": "scripted:other"}}),
     "a panel whose tokens end late": ("panel", {"perspectives": 2, "max_total_output_tokens": 200_000}),
     "a panel with long sources": ("panel", {"perspectives": 2, "sources": [{"name": "Rust", "text": "LONG"}]}),
+    "a duel that looks things up": (
+        "duel",
+        {"research": True, "sources": [{"name": "Rust", "text": "LONG"}], "whole_sources": 0},
+    ),
+    "a panel that has found all it may before its end": (
+        "panel",
+        {
+            "perspectives": 4,
+            "research": True,
+            "whole_sources": 0,
+            "max_rounds": 100,
+            "sources": [{"name": "Rust", "text": "LONG"}],
+        },
+    ),
     "a panel that asks nobody": ("panel", {"perspectives": 2, "checkpoints": False, "token_budget_per_round": 0}),
 }
 
@@ -344,13 +358,19 @@ async def test_a_fault_of_a_script_is_told_the_first_time_it_shows() -> None:
     assert len(begun) == 1
 
 
+@pytest.mark.parametrize("research", [False, True])
 @pytest.mark.parametrize("format", ["duel", "critique", "panel"])
-async def test_a_hundred_rounds_render_hardly_more_than_twenty(format: str) -> None:
+async def test_a_hundred_rounds_render_hardly_more_than_twenty(format: str, research: bool) -> None:
     app = scripted_app(ScriptedModel(longest_replies))
+    more = (
+        written_in_full({"research": True, "sources": [{"name": "Rust", "text": "LONG"}], "whole_sources": 0})
+        if research
+        else {}
+    )
 
     async def rendered(rounds: int) -> int:
         app.prompts = CountedPrompts()
-        await app.estimate(format, "Cats?", largest(format, rounds))
+        await app.estimate(format, "Cats?", {**largest(format, rounds), **more})
         return app.prompts.rendered
 
     assert await rendered(100) < 1.5 * await rendered(20)

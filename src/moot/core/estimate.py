@@ -22,7 +22,7 @@ from moot.core.measure import MadeUp, Measure, mark
 from moot.core.most import Asked, Forms, Price, added, most
 from moot.core.prompts import Prompts, layout
 from moot.core.replay import rehearse
-from moot.core.research import FOUND, MAX_TOOLS, RESEARCH, asking
+from moot.core.research import FOUND, MAX_FOUND, MAX_TOOLS, RESEARCH, asking
 from moot.core.script import Debate
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
@@ -140,6 +140,8 @@ class _Rehearsal:
         """Before the last round and after it."""
         self._examined = 0, 0
         """Tokens of turns that only examine, then and now."""
+        self._found = 0, 0
+        """Sources that were looked up, then and now."""
         self._resumed = 0
         """Where the first round after those ends."""
         self._answers: dict[type[Answer], JsonObject] = {}
@@ -254,8 +256,8 @@ class _Rehearsal:
         """Pass over the rounds that are like the last three, as far as no limit is near."""
         self._ends.append(len(self._debate.transcript))
         self._count()
-        last = min(self._debate.settings.max_rounds, self._alike.stop) - CHECKED - 1
-        if self.passed_over or played - SEEN + 1 not in self._alike or not self._examines_on(last - played):
+        last = min(self._debate.settings.max_rounds, self._alike.stop, played + self._looks_on()) - CHECKED - 1
+        if self._foreseen or played - SEEN + 1 not in self._alike or not self._examines_on(last - played):
             return played
         if not (law := self._law(played)):
             return played
@@ -278,6 +280,11 @@ class _Rehearsal:
         most: float = getattr(self._debate.settings, "max_check_output_tokens", math.inf)
         dearest = max((seat.max_tokens for seat in self._debate.seats.values()), default=0)
         return now == before or now + (rounds + FAR) * (now - before) + 2 * dearest <= most
+
+    def _looks_on(self) -> int:
+        """For how many rounds things are looked up as in the last one: until so many are found."""
+        before, now = self._found
+        return (MAX_FOUND - now) // (now - before) if now > before and now < MAX_FOUND else len(ALIKE)
 
     def _law(self, played: int) -> _Law | None:
         rounds = [self.asked[start:end] for start, end in pairwise(self._ends[-SEEN - 1 :])]
@@ -305,6 +312,7 @@ class _Rehearsal:
     def _count(self) -> None:
         self._used = self._used[1], self._debate.usage()
         self._examined = self._examined[1], self._debate.check_output()
+        self._found = self._found[1], len(self._debate.findings)
 
 
 def _found(position: int) -> JsonObject:

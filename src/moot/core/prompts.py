@@ -17,7 +17,7 @@ from moot.core.debate import Step, Turn
 from moot.core.evidence import passages
 from moot.core.format import AnyFormat
 from moot.core.quoting import told_to
-from moot.core.research import LOOK_UP, RESEARCHER, SEARCHES, is_research
+from moot.core.research import LOOK_UP, RESEARCHER, SEARCHES, Call, is_research
 from moot.core.script import Debate
 from moot.core.sources import Shown, looked_up, read_whole, shown
 from moot.text.chat_tokens import without_chat_tokens
@@ -289,12 +289,14 @@ def _name(format: AnyFormat, step: Step, turn: Turn) -> str:
 
 def _looked_up(debate: Debate[Any], turn: Turn) -> str:
     """What was found, as all seats read it; who had it looked up is not said."""
-    return "\n".join(
-        f'<source tag="{each.tag}" name="{data(each.name)}">\n{data(each.text)}\n</source>'
-        if isinstance(each, Shown)
-        else f'<source name="{data(each.name)}">\n{data(each.text or f"Nothing was found: {each.error}")}\n</source>'
-        for each in looked_up(debate, turn)
-    )
+    return debate.once(("looked up", turn.position), lambda: "\n".join(map(_source, looked_up(debate, turn))))
+
+
+def _source(found: Shown | Call) -> str:
+    if isinstance(found, Shown):
+        return f'<source tag="{found.tag}" name="{data(found.name)}">\n{data(found.text)}\n</source>'
+    text = found.text or f"Nothing was found: {found.error}"
+    return f'<source name="{data(found.name)}">\n{data(text)}\n</source>'
 
 
 def _blinded(format: AnyFormat, step: Step, text: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from moot.core.debate import (
@@ -96,8 +98,8 @@ class Debate(Generic[S]):
     def sources_before(self, position: int) -> tuple[Source, ...]:
         """Those that whoever speaks at a position could know."""
         self._count()
-        found = (source for source, (_, at) in self._found.items() if at < position)
-        return (*self.settings.sources, *found)
+        known = bisect_left(tuple(self._found.values()), position, key=lambda finding: finding.position)
+        return (*self.settings.sources, *islice(self._found, known))
 
     def ask(
         self,
@@ -273,7 +275,8 @@ class Debate(Generic[S]):
     def _find(self, turn: Turn) -> None:
         for source in found(turn):
             number = len(self.settings.sources) + len(self._found) + 1
-            self._found.setdefault(source, Finding(f"S{number}", turn.position))
+            tag = f"S{number:03}" if self.rehearsed else f"S{number}"  # rounds that are alike are alike in length
+            self._found.setdefault(source, Finding(tag, turn.position))
 
     def finding(self, source: Source) -> Finding:
         """The tag of a source that was found, and where it was found first."""
