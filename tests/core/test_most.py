@@ -141,7 +141,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 OWN: dict[str, dict[str, dict[str, Any]]] = {
     "duel": {"judged each round": {"judge": "each_round"}},
-    "critique": {"at once": {"min_rounds": 1}},
+    "critique": {"at once": {"min_rounds": 1}, "with many templates": {"rag_top_k": 20, "max_rounds": 2}},
     "panel": {"with a person": {"checkpoints": True}, "by vote": {"decision": "borda", "perspectives": 2}},
     "evaluation": {"scored first": {"evaluation": None}},
     "poll": {"of many": {"ballots": 40, "options": ["ask"]}},

@@ -195,7 +195,7 @@ class App:
 
         record = await self.drafts.new(format, topic, settings or {})
         rules = known_formats.of_record(self.formats, record)
-        return await expected(self.store, record, rules, self.prompts, self.models.prices.cost)
+        return await expected(self.store, record, rules, self.prompts, self.models.prices.cost, self.library)
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.

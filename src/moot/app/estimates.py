@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from moot.core.debate import Record, Status, Turn, Usage
@@ -15,6 +16,8 @@ from moot.core.format import AnyFormat
 from moot.core.most import Price
 from moot.core.prompts import Prompts
 from moot.core.stored import StoredDebate
+from moot.players.library import longest_templates
+from moot.retrieval.library import Library
 
 LATELY, READ = 20, 3
 """So many of the last debates are looked through, and so many with these models are read."""
@@ -37,8 +40,11 @@ class Expected:
     """Those of its seats, one for each seat."""
 
 
-async def expected(store: Store, record: Record, format: AnyFormat, prompts: Prompts, price: Price) -> Expected:
-    most, typical = await asyncio.to_thread(estimate, record, format, prompts, price)
+async def expected(
+    store: Store, record: Record, format: AnyFormat, prompts: Prompts, price: Price, library: Library
+) -> Expected:
+    templates = partial(longest_templates, library)
+    most, typical = await asyncio.to_thread(estimate, record, format, prompts, price, templates)
     models = tuple(seat.model for seat in record.seats.values())
     pace = slowest({*models}, await _lately(store, {*models}))
     settings = format.open(record).settings

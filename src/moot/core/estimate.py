@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from moot.core.debate import NO_USAGE, PASSED_OVER, Answer, JsonObject, Record, Step, Turn, Usage
-from moot.core.evidence import rehearsed
+from moot.core.evidence import TEMPLATES, rehearsed
 from moot.core.format import AnyFormat
 from moot.core.measure import MadeUp, Measure, mark
 from moot.core.most import Asked, Forms, Price, added, most
@@ -27,6 +27,8 @@ from moot.core.script import Debate
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
 log = logging.getLogger(__name__)
+
+Templates: TypeAlias = Callable[[], Sequence[JsonObject]]
 
 TYPICAL_SHARE = 0.6
 """How much of its cap a step usually writes."""
@@ -39,17 +41,25 @@ FAR = 6
 
 
 class Estimate(NamedTuple):
-    """`most` is what no run exceeds, but for what people say and templates that a library finds: every step that may be
-    asked for, each at its cap and answered once more where its form cannot be read, nothing cached, as many rounds as
-    short speeches allow. `typical` is a guess, and no promise."""
+    """`most` is what no run exceeds, but for what people say: every step that may be asked for, each at its cap and
+    answered once more where its form cannot be read, nothing cached, as many rounds as short speeches allow. `typical`
+    is a guess, and no promise."""
 
     most: Usage
     typical: Usage
 
 
-def estimate(record: Record, format: AnyFormat, prompts: Prompts, price: Price, alike: range = ALIKE) -> Estimate:
-    """`alike` are the rounds of which some may be passed over."""
-    rehearsal = partial(_Rehearsal, record, format, prompts, price)
+def estimate(
+    record: Record,
+    format: AnyFormat,
+    prompts: Prompts,
+    price: Price,
+    templates: Templates = tuple,
+    alike: range = ALIKE,
+) -> Estimate:
+    """`templates` are those of the library, the longest first, asked for where a debate might be handed some; `alike`
+    are the rounds of which some may be passed over."""
+    rehearsal = partial(_Rehearsal, record, format, prompts, price, templates)
     try:
         return _estimate(partial(rehearsal, alike))
     except _Unforeseen as unforeseen:
@@ -121,8 +131,16 @@ class _Rehearsal:
     """A debate on made-up turns, each as long as it may be or as it usually is."""
 
     def __init__(
-        self, record: Record, format: AnyFormat, prompts: Prompts, price: Price, alike: range, at_most: bool
+        self,
+        record: Record,
+        format: AnyFormat,
+        prompts: Prompts,
+        price: Price,
+        templates: Templates,
+        alike: range,
+        at_most: bool,
     ) -> None:
+        self._templates = templates
         self._format = format
         self._price = price
         self._alike = alike
@@ -222,7 +240,9 @@ class _Rehearsal:
                 self._measure.made_up[position] = MadeUp(0, 0)
                 actions = step.question.actions
                 return made(content=mark(position), data={"action": "guide" if "guide" in actions else actions[0]})
-            return made(content="", data=rehearsed(step))
+            found = rehearsed(step, self._templates, self._at_most)
+            self.usual = self.usual and TEMPLATES not in (found or ())
+            return made(content="", data=found)
         usual, model = _usual(size.cap), self._debate.model_of(asking(step))
         researched, limited = step.kind == RESEARCH, self._debate.debating and step.kind not in self._debate.checks
         written = FOUND if researched else _characters(size.cap)

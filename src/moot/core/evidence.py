@@ -4,7 +4,7 @@ own, by what the speaker wants and was asked, and never again what it has had. P
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,7 @@ from moot.text.language import sentences
 if TYPE_CHECKING:
     from moot.core.script import Debate
 
-LIBRARY, KIND = "library", "evidence"
+LIBRARY, KIND, TEMPLATES = "library", "evidence", "templates"
 ROOM = 3600
 """Characters of the passages that a seat is handed in a round, where its model's window allows."""
 CITED = 3
@@ -181,8 +181,13 @@ def _cited(debate: Debate[Any], step: Step, before: int) -> Iterator[Handed]:
             yield each
 
 
-def rehearsed(step: Step) -> JsonObject | None:
-    """What the library might find, for an estimate: as much as there is room for, all of which will be cited."""
+def rehearsed(step: Step, templates: Callable[[], Sequence[JsonObject]], at_most: bool) -> JsonObject | None:
+    """What the library might find, for an estimate: as much as there is room for, all of which will be cited; of its
+    templates, the longest first, as many of the longest as are asked for, or of those in the middle."""
+    if (step.seat, step.kind) == (LIBRARY, TEMPLATES):
+        known, wanted = templates(), int(str(step.variables["top_k"]))
+        start = 0 if at_most else max(0, len(known) - wanted) // 2
+        return {TEMPLATES: [*known[start : start + wanted]]}
     if (step.seat, step.kind) != (LIBRARY, KIND):
         return None
     asked: Any = step.variables

@@ -14,11 +14,25 @@ from moot.core.engine import PlayerReply
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput, MootError
-from moot.retrieval.library import Library, names
+from moot.retrieval.library import Found, Library, names
 from moot.retrieval.search import Excerpt
 from moot.trust.novelty import MEANS_THE_SAME
 
 log = logging.getLogger(__name__)
+
+
+def longest_templates(library: Library) -> Sequence[JsonObject]:
+    """All that could be handed out, the longest first; none where they cannot be read."""
+    try:
+        known = library.templates().values()
+    except (MootError, OSError):
+        return ()
+    return [_handed(Found(each, 1.0)) for each in sorted(known, key=lambda each: -len(each.title + each.text))]
+
+
+def _handed(found: Found) -> JsonObject:
+    name, title, text = found.template.name, found.template.title, found.template.text
+    return {"name": name, "title": title, "score": round(found.score, 4), "text": text}
 
 
 class LibraryPlayer:
@@ -51,15 +65,7 @@ class LibraryPlayer:
         found = await self._library.find(query, top_k)
         embedder = await self._library.embedder()
         data: JsonObject = {
-            "templates": [
-                {
-                    "name": each.template.name,
-                    "title": each.template.title,
-                    "score": round(each.score, 4),
-                    "text": each.template.text,
-                }
-                for each in found
-            ],
+            "templates": [_handed(each) for each in found],
             "embedder": embedder.name,
         }
         return PlayerReply(names(found) or "No template suits this question.", data)

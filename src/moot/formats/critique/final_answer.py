@@ -86,7 +86,7 @@ class FinalAnswer(Outcome):
 
 
 def templates_of(turn: Turn | None) -> tuple[UsedTemplate, ...]:
-    """What the library found; nothing in a rehearsal, or when it found nothing."""
+    """What the library found, if it did."""
     found: Any = (turn.data or {}).get("templates") if turn else None
     return tuple(UsedTemplate.model_validate(each) for each in found or ())
 

@@ -41,7 +41,7 @@ class TypicalCosts:
         app = self._app
         try:
             format = of_record(app.formats, record)
-            found = await expected(app.store, record, format, app.prompts, app.models.prices.cost)
+            found = await expected(app.store, record, format, app.prompts, app.models.prices.cost, app.library)
         except MootError as error:
             log.info("%s: nobody knows what it costs: %s", record.id, error)
             return
