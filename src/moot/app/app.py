@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -63,10 +63,9 @@ class App:
         self.settings = settings
         self.store = store
         self.listing = Listing(store.database)
-        self.judges_before: JudgesBefore | None = None
         self._open_models = models
-        self.formats = formats
         self._open_prompts = prompts
+        self.formats = formats
         self.environ = environ
         self.telemetry = telemetry or Telemetry()
         self.queue: Queue | None = None
@@ -111,6 +110,12 @@ class App:
         from moot.app.drafts import Drafts
 
         return Drafts(self.settings, self.models, self.formats, self.library, self._toolbox)
+
+    @cached_property
+    def judges_before(self) -> JudgesBefore:
+        from moot.app.noise import JudgesBefore
+
+        return JudgesBefore(self.store)
 
     @property
     def is_shared(self) -> bool:
@@ -336,13 +341,10 @@ class App:
 
     async def go_on(self, record: Record) -> Record:
         """Run a debate that nothing holds up any more; one that runs, or still waits, is left as it is."""
-        held_up = record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED, Status.FAILED)
-        if self.queue is None or held_up:
-            return record
-        try:
-            return await self.queue.enqueue(record.id)
-        except WrongStatus:
-            return record
+        if self.queue and record.status in (Status.QUEUED, Status.WAITING, Status.STOPPED, Status.FAILED):
+            with suppress(WrongStatus):
+                return await self.queue.enqueue(record.id)
+        return record
 
     async def pause(self, debate_id: str) -> Record:
         """Stop a debate whose person has not answered in time; it can be resumed whenever they do."""
@@ -377,8 +379,7 @@ class App:
 
     async def write_document(self, debate_id: str, place: Place | None = None) -> Path | None:
         """Where the document of an outcome is, written unless it is there; None when it goes nowhere."""
-        reading = await self.read(debate_id)
-        return await asyncio.to_thread(place.write if place else self.documents.write, reading)
+        return await asyncio.to_thread((place or self.documents).write, await self.read(debate_id))
 
     async def make_workflow(self, debate_id: str) -> Workflow:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""

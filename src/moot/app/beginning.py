@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from moot.app.app import App
-from moot.app.noise import JudgesBefore
 from moot.core.debate import Record, Status, Turn
 from moot.errors import InvalidInput
 from moot.formats import of_record
@@ -17,7 +16,6 @@ async def begin(app: App, record: Record, turns: Sequence[Turn], start: bool, ke
         app.models.check(seat.model, here=not app.is_shared)
     if start:
         record = replace(record, status=Status.QUEUED)
-    app.judges_before = app.judges_before or JudgesBefore(app.store)
     record = await app.judges_before.with_noise(of_record(app.formats, record), record, key)
     made = await app.store.create(record, key, watched=watched, turns=turns)
     if any(getattr(made, field) != getattr(record, field) for field in ("format", "topic", "settings", "origin")):
