@@ -42,6 +42,18 @@ async def test_an_example_can_be_watched_twice_and_ends_as_it_did(app: App, exam
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+async def test_why_an_example_is_no_surer_are_only_reasons_against_it(app: App, example: Example) -> None:
+    record = await app.create(example.format, example.topic, example.settings())
+    await app.run(record.id, lambda event: None)
+    page = (await app.read(record.id)).page
+    assert page
+    assert page.trust
+    assert page.trust.level == "Medium"
+    (reason,) = page.trust.reasons
+    assert reason.startswith(("One model in every seat is trusted no further", "One model, a large model, spoke"))
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
 async def test_an_example_is_steered_like_any_debate(app: App, example: Example) -> None:
     record = await app.create(example.format, example.topic, example.settings())
     await app.reply(record.id, "guide", "Mind the people who have to run it.")

@@ -587,6 +587,38 @@ def test_the_list_is_renewed_while_a_debate_goes_on(theatre: Theatre, page: Page
     expect(page.locator(".debate .result")).to_have_text("The case for it wins, 7 : 4")
 
 
+def test_the_bill_is_that_of_the_depth_which_the_browser_puts_back(theatre: Theatre, page: Page) -> None:
+    page.goto(f"{theatre.url}/new?format=duel&topic=Cats")
+    calls = page.locator(".bill-facts dd").nth(1)
+    normal = calls.inner_text()
+    page.locator("[name='duel.depth'][value=careful]").check()
+    expect(calls).not_to_have_text(normal)
+    careful = calls.inner_text()
+    page.goto(f"{theatre.url}/models")
+    page.go_back()
+    expect(page.locator("[name='duel.depth'][value=careful]")).to_be_checked()
+    expect(calls).to_have_text(careful)
+
+
+def test_ballots_are_one_line_of_the_transcript_that_opens_for_whoever_looks_for_them(
+    theatre: Theatre, page: Page
+) -> None:
+    debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1, depth="careful")
+    theatre.until(debate_id, Status.FINISHED)
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    group = page.locator("#transcript .group").first
+    turn = group.locator(".turn").first
+    expect(turn).to_be_hidden()
+    assert group.locator(".count-of").inner_text() == str(group.locator(".turn").count())
+    page.get_by_role("button", name="Open all").click()
+    expect(turn).to_be_visible()
+    page.goto(f"{theatre.url}/debates/{debate_id}?again#{turn.get_attribute('id')}")
+    expect(turn.locator(".body")).to_be_visible()
+    page.reload()
+    page.locator("#find").fill("no such words")
+    expect(group).to_be_hidden()
+
+
 def test_two_ticks_bring_compare_and_a_deleted_debate_comes_back_in_place(theatre: Theatre, page: Page) -> None:
     ids = [theatre.create("duel", f"Question {number}", max_rounds=1) for number in range(3)]
     for debate_id in ids:
@@ -942,6 +974,15 @@ def test_trouble_stands_in_its_lane_and_is_ended_by_hand(theatre: Theatre, page:
     model.is_down = False
     page.get_by_role("button", name="Try now").click()
     expect(page.locator("#verdict .headline")).to_be_visible()
+
+
+def test_a_debate_in_trouble_says_so_in_the_list(theatre: Theatre, page: Page) -> None:
+    Overloaded(theatre, " AGAINST this")
+    debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1)
+    page.goto(theatre.url)
+    told = re.compile(r"^retrying Debater B: acme: overloaded \(529\), attempt 2 of 6$")
+    expect(page.locator(".running .now").last).to_have_text(told)
+    theatre.do(lambda app: app.stop(debate_id))
 
 
 def test_a_seat_in_trouble_gets_another_model_and_the_debate_goes_on(theatre: Theatre, page: Page) -> None:

@@ -379,6 +379,22 @@ async def test_the_cost_is_estimated_before_anything_is_created(house: House) ->
     assert await house.app.list() == ()
 
 
+async def test_what_costs_nothing_is_told_in_words_that_say_so() -> None:
+    house = House(company(), prices={"scripted:model": Price(input=0, output=0)})
+    page = await house.reader.open("/new?format=duel&topic=Cats&duel.depth=quick")
+    assert page.one("p", class_="sum-line").text == "1 min · free about; it costs nothing"
+    assert page.one("data", value="duel.depth.quick").text == "about 1 min · free"
+    await house.reader.client.aclose()
+
+
+async def test_a_question_from_a_markdown_file_has_no_mark_of_a_heading_on_any_page(house: House) -> None:
+    debate_id = await house.played("duel", "# Cats are better\n\nBecause.", max_rounds=1)
+    url = f"/debates/{debate_id}"
+    for path in ("/", url, f"{url}/print", f"/compare?a={debate_id}"):
+        await house.reader.open(path)
+        assert "# Cats" not in house.reader.response.text, path
+
+
 async def test_the_estimate_follows_what_is_chosen_without_the_page(house: House) -> None:
     async def estimate(**said: str) -> Element:
         answer = await house.reader.client.post("/new/estimate", data=said)

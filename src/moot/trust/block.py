@@ -8,6 +8,7 @@ from moot.core.debate import Outcome
 from moot.core.page import Fact, Line, Lines, TrustBlock
 from moot.core.trust import ClaimSummary, PollResult, Stability, Trust, VoteResult
 from moot.text.language import Language
+from moot.trust.judging import summary
 from moot.trust.poll import answer_text
 
 TOLD = ("conceded", "contested", "withdrawn", "answered", "dropped")
@@ -20,7 +21,18 @@ def block_of(outcome: Outcome, more: Sequence[Fact] = ()) -> TrustBlock | None:
     trust, facts = outcome.trust, tuple([*facts_of(outcome), *more][:MAX_FACTS])
     if trust is None:
         return TrustBlock(None, facts=facts) if facts else None
-    return TrustBlock(trust.level, sentence(trust.summary), tuple(map(sentence, trust.reasons)), (), facts)
+    reasons = tuple(map(sentence, _against(trust, outcome.say)))
+    return TrustBlock(trust.level, sentence(trust.summary), reasons, (), facts)
+
+
+def _against(trust: Trust, say: Language) -> Iterator[str]:
+    """Why it is no surer; what the judgings of a topic came to is no reason, and stands where they are drawn."""
+    told = {f"{name}: {summary(each, each.clear, say)}": name for name, each in trust.parts.items()}
+    for reason in trust.reasons:
+        came_to = next((each for each in told if reason.startswith(each)), "")
+        rest = reason.removeprefix(came_to).removeprefix("; ")
+        if rest:
+            yield f"{told[came_to]}: {rest}" if came_to else rest
 
 
 def facts_of(outcome: Outcome) -> Iterator[Fact]:

@@ -55,8 +55,13 @@ def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
 
 def _trust(outcome: FinalAnswer) -> TrustBlock | None:
     found = block_of(outcome, list(_about_issues(outcome)))
+    if found is None:
+        return None
     ended = sentence(why_ended(outcome.ended, outcome.say))
-    return found and found._replace(why=" ".join(filter(None, (ended, found.why))))
+    better = sentence(outcome.say("blind, the final answer was found better than the first proposal"))  # for it
+    why = (ended, found.why, *(each for each in found.reasons if each == better))
+    reasons = tuple(each for each in found.reasons if each != better)
+    return found._replace(why=" ".join(filter(None, why)), reasons=reasons)
 
 
 def _about_issues(outcome: FinalAnswer) -> Iterator[Fact]:

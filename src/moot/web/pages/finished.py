@@ -152,7 +152,7 @@ def _dissent(reading: Reading) -> str:
         for part in section.parts:
             parts += [each for block in part.blocks for each in block.parts] if isinstance(part, Beside) else [part]
     lines = [each for part in parts if isinstance(part, Quoted) for each in part.lines]
-    return "\n".join(f"{reading.titles.get(each.seat, '')} {each.text}".strip() for each in lines)
+    return "\n".join(": ".join(filter(None, (reading.titles.get(each.seat), each.text))) for each in lines)
 
 
 def _who(claim: Claim, reading: Reading) -> str:

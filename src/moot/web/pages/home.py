@@ -9,23 +9,24 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from moot.app import App
 from moot.core.debate import Status
+from moot.core.events import StepRetrying
 from moot.core.format import AnyFormat, Starter
 from moot.core.stored import StoredDebate
 from moot.errors import MootError
 from moot.examples.catalog import examples, find
 from moot.reading.debate import Reading
-from moot.reading.words import STATUS_TEXTS
+from moot.reading.words import STATUS_TEXTS, title_of
 from moot.store.listing import Wanted
 from moot.store.rows import Summary
 from moot.text.plain import shortened
+from moot.web.api import WebState
 from moot.web.pages.form_values import as_posted, last, schemas
 from moot.web.pages.frame import Frame, to
 from moot.web.pages.posting import key_of, posted_by
@@ -53,8 +54,9 @@ class Card(NamedTuple):
 
 
 class Home:
-    def __init__(self, app: App, frame: Frame) -> None:
-        self._app = app
+    def __init__(self, server: WebState, frame: Frame) -> None:
+        self._app = server.app
+        self._hub = server.hub
         self._frame = frame
         self._costs: dict[tuple[str, ...], str] = {}
 
@@ -153,7 +155,8 @@ class Home:
         return [await asyncio.to_thread(_asks, each) for each in await self._pinned(counts, Status.WAITING)]
 
     async def _live(self, counts: Counter[Wanted]) -> list[dict[str, Any]]:
-        return [await asyncio.to_thread(_goes_on, each) for each in await self._pinned(counts, *LIVE)]
+        live = await self._pinned(counts, *LIVE)
+        return [await asyncio.to_thread(_goes_on, each, self._hub.retries(each.record.id)) for each in live]
 
     async def _pinned(self, counts: Counter[Wanted], *statuses: Status) -> list[Reading]:
         """Of each status only if there are any, which has been counted."""
@@ -189,7 +192,7 @@ def _asks(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _goes_on(reading: Reading) -> dict[str, Any]:
+def _goes_on(reading: Reading, retries: Sequence[StepRetrying]) -> dict[str, Any]:
     rounds = max((turn.round or 0 for turn in reading.turns), default=0)
     most = reading.record.settings.get("max_rounds")
     last_turn = next((event for event in reversed(reading.events) if event.seat in reading.record.seats), None)
@@ -199,6 +202,7 @@ def _goes_on(reading: Reading) -> dict[str, Any]:
         "rounds": most if isinstance(most, int) else 0,
         "last": last_turn.title if last_turn else "",
         "time": duration_text(spoken_seconds(reading)),
+        "retries": [f"{title_of(each)}: {each.error}, attempt {each.attempt} of {each.attempts}" for each in retries],
     }
 
 

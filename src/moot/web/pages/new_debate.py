@@ -90,17 +90,16 @@ class NewDebate:
             format = known_formats.find(self._app.formats, chosen)
             wanted = self._wanted(chosen, posted)
             topic = last(posted, "topic").strip() or format.example or format.summary
-            found = await self._app.estimate(chosen, topic, wanted)
-            return bill(found, await self._at_each_depth(chosen, topic, wanted))
+            made = self._form_of(chosen, posted, {})
+            depth = next((field for field in made.fields if field.name == f"{chosen}.depth"), None)
+            options = [option.value for option in depth.options] if depth else []
+            each = {value: await self._app.estimate(chosen, topic, {**wanted, "depth": value}) for value in options}
+            found = each[depth.value] if depth else await self._app.estimate(chosen, topic, wanted)
+            return bill(found, {f"{chosen}.depth.{value}": f"about {sum_text(found)}" for value, found in each.items()})
         except InvalidFields:
             return Bill(fault="The estimate comes when all that is marked or needed is filled in.")
         except MootError as error:
             return Bill(fault=own_words(str(error)))
-
-    async def _at_each_depth(self, chosen: str, topic: str, wanted: JsonObject) -> dict[str, str]:
-        options = _options(self._form_of(chosen, {}, {}), "depth")
-        found = {value: await self._app.estimate(chosen, topic, {**wanted, "depth": value}) for value in options}
-        return {f"{chosen}.depth.{value}": f"about {sum_text(each)}" for value, each in found.items()}
 
     async def _form(
         self, chosen: str, posted: Posted, error: MootError | None = None, status: HTTPStatus | None = None
@@ -158,11 +157,6 @@ class NewDebate:
         """A topic for the chosen format, or for any."""
         known = {name: format.example for name, format in self._app.formats.items() if format.example}
         return known.get(chosen) or next(iter(known.values()), "")
-
-
-def _options(made: Form, setting: str) -> list[str]:
-    own = f"{made.format.name}.{setting}"
-    return [option.value for field in made.fields if field.name == own for option in field.options]
 
 
 def _topic_is_wrong(topic: str) -> bool:

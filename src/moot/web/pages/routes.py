@@ -49,7 +49,7 @@ Act: TypeAlias = Callable[[str, Posted, str], Awaitable[object]]
 def add_pages(web: FastAPI, server: WebState) -> Frame:
     """Put the pages and what they load on a server."""
     frame = Frame(server.app)
-    home, new, pages = Home(server.app, frame), NewDebate(server, frame), Pages(server, frame)
+    home, new, pages = Home(server, frame), NewDebate(server, frame), Pages(server, frame)
     models = ModelsPage(server.app, frame)
     get, post = ["GET"], ["POST"]
     routes: list[tuple[str, Handler, list[str]]] = [

@@ -77,7 +77,7 @@ def bill(found: Expected, prices: Mapping[str, str]) -> Bill:
     typical, most, models = found.typical, found.most, Counter(map(_named, found.models))
     return Bill(
         sum=sum_text(found),
-        most="the price of a model is not known" if most.cost is None else f"at most {money(most.cost)}",
+        most=_most(most.cost),
         models=tuple(models.most_common()),
         calls=f"about {typical.calls}",
         tokens=f"{thousands(typical.input_tokens)} in, {thousands(typical.output_tokens)} out",
@@ -87,14 +87,20 @@ def bill(found: Expected, prices: Mapping[str, str]) -> Bill:
     )
 
 
+def _most(cost: float | None) -> str:
+    if cost is None:
+        return "about; the price of a model is not known"
+    return f"about, at most {money(cost)}" if cost else "about; it costs nothing"
+
+
 def _named(model: str) -> str:
     """Without its provider, where it has one."""
     return short_model(model).partition(":")[2] or short_model(model)
 
 
 def sum_text(found: Expected) -> str:
-    time = minutes(found.duration.typical_seconds)
-    return time if found.typical.cost is None else f"{money(found.typical.cost)} · {time}"
+    time, cost = minutes(found.duration.typical_seconds), found.typical.cost
+    return time if cost is None else f"{money(cost)} · {time}" if cost else f"{time} · free"
 
 
 def money(dollars: float) -> str:

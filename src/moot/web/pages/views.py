@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -128,6 +129,12 @@ class Cards(NamedTuple):
 
     title: str
     turns: tuple[TurnCard, ...]
+
+    @property
+    def groups(self) -> tuple[tuple[TurnCard, ...], ...]:
+        """Those of one kind that only examine, and follow each other, together; any other alone."""
+        found = groupby(self.turns, key=lambda card: card.event.kind if card.folded else card.event.position)
+        return tuple(tuple(turns) for _, turns in found)
 
 
 def cards(reading: Reading) -> Iterator[Cards]:

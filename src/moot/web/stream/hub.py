@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from moot.core.debate import Record
-from moot.core.events import Event, TurnFinished
+from moot.core.events import Event, StepRetrying, TurnFinished
 from moot.errors import NotFound
 from moot.web.stream.log import Log
 
@@ -96,6 +96,11 @@ class Hub:
             if not followed.readers:
                 loop = asyncio.get_running_loop()
                 followed.leaving = loop.call_later(self._linger_seconds, self._leave, debate_id)
+
+    def retries(self, debate_id: str) -> list[StepRetrying]:
+        """What waits in a debate to be tried again, as far as it was heard: from now on it is followed for a while."""
+        with self.reading(debate_id, follow=True):
+            return self._followed[debate_id].log.retries
 
     async def _keep_following(self, debate_id: str, followed: _Followed) -> None:
         while True:

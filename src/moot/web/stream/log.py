@@ -47,7 +47,7 @@ class _Speaking(NamedTuple):
 
     started: Frame
     chunks: list[TurnChunk]
-    retries: list[Frame]
+    retries: list[StepRetrying]
     """That nothing is said now, and why: at most one."""
 
 
@@ -122,6 +122,11 @@ class Log:
     def over(self) -> bool:
         return bool(self.frames) and self.frames[-1].kind in ("waiting", "end")
 
+    @property
+    def retries(self) -> list[StepRetrying]:
+        """The turns that wait to be tried again."""
+        return [each for turn in self._speaking.values() for each in turn.retries]
+
     def joined(self, start: int) -> bytes:
         """All bytes from a place on; most readers are at the same one."""
         if self._joined[:2] != (start, self.end):
@@ -177,7 +182,8 @@ class Log:
         """
         told: dict[int, Frame | TurnChunk] = {each.id: each for each in lasting}
         for turn in self._speaking.values():
-            told |= {each.id: each for each in (turn.started, *turn.retries)} | {each.id: each for each in turn.chunks}
+            retries = [frame(each, turn.started.id) for each in turn.retries]
+            told |= {each.id: each for each in (turn.started, *retries)} | {each.id: each for each in turn.chunks}
         missed = [told[id] for id in sorted(told) if id > after]
         return [whole for _, group in groupby(missed, key=_speaker) for whole in _put_together(list(group))]
 
@@ -187,7 +193,7 @@ class Log:
             self._speaking[event.position] = _Speaking(new, [], [])
         elif isinstance(event, StepRetrying) and (speaking := self._speaking.get(event.position)):
             new = new._replace(speech=speaking.started.id)
-            speaking.retries[:] = [new]
+            speaking.retries[:] = [event]
         elif isinstance(event, TurnFinished):
             self._speaking.pop(event.position, None)
         elif new.kind in ("waiting", "end") or event.type == "debate_started":

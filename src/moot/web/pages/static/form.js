@@ -22,7 +22,14 @@ document.addEventListener("change", async (event) => {
 });
 
 for (const type of ["input", "change"]) form.addEventListener(type, reckon);
+addEventListener("pageshow", () => [...form.elements].some(isRestored) && reckon());
 new MutationObserver(reckon).observe(form.querySelector("[data-rows]"), {childList: true});
+
+// Whether the browser has put back what was chosen here before, of which the server knows nothing.
+function isRestored(field) {
+  const isTicked = ["radio", "checkbox"].includes(field.type);
+  return isTicked ? field.checked !== field.defaultChecked : (field.defaultValue ?? field.value) !== field.value;
+}
 
 function reckon() {
   clearTimeout(waiting);

@@ -5,6 +5,7 @@ import {say, toast} from "./say.js";
 
 const tools = document.querySelector("[data-transcript]");
 const turns = [...document.querySelectorAll("details.turn")];
+const groups = [...document.querySelectorAll("details.group")];
 
 if (tools) {
   const seats = [...tools.querySelectorAll("[data-seat]")];
@@ -22,6 +23,10 @@ if (tools) {
       if (!turn.hidden) hits += 1;
       if (words && has) turn.open = true;
     }
+    for (const group of groups) {
+      group.hidden = !group.querySelector(".turn:not([hidden])");
+      if (words || on.length) group.open = true;
+    }
     say(`${hits} of ${turns.length} turns`);
   };
 
@@ -37,7 +42,7 @@ if (tools) {
   });
   unfold.addEventListener("click", () => {
     const open = unfold.textContent === "Open all";
-    for (const turn of turns) turn.open = open;
+    for (const each of [...groups, ...turns]) each.open = open;
     unfold.textContent = open ? "Fold all" : "Open all";
   });
 }
@@ -46,8 +51,7 @@ function reveal() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)).split(":~:")[0]);
   const turn = target?.closest("details.turn");
   if (!turn) return;
-  turn.hidden = false;
-  turn.open = true;
+  for (const each of [turn.closest(".group"), turn]) if (each) [each.hidden, each.open] = [false, true];
   turn.scrollIntoView({block: "start"});
 }
 
