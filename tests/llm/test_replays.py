@@ -17,6 +17,7 @@ from moot.llm.models import RECORDED, Models
 from moot.llm.replays import Replays
 from moot.settings import AppSettings
 from moot.testing import MemoryStore
+from moot.web.pages.outcome_views import outcome_page
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,16 @@ async def test_why_an_example_is_no_surer_are_only_reasons_against_it(app: App, 
     assert page.trust.level == "Medium"
     (reason,) = page.trust.reasons
     assert reason.startswith(("One model in every seat is trusted no further", "One model, a large model, spoke"))
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+async def test_the_first_page_on_paper_has_the_answer_or_how_it_was_judged(app: App, example: Example) -> None:
+    record = await app.create(example.format, example.topic, example.settings())
+    await app.run(record.id, lambda event: None)
+    shown = outcome_page(await app.read(record.id))
+    on_first = {each.id for each in shown["sections"]} & {*shown["first_page"]}
+    assert ("stable" in on_first) is (example.format in ("duel", "evaluation"))
+    assert ("answer" in on_first) is (example.format == "critique")
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)

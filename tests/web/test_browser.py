@@ -600,6 +600,16 @@ def test_the_bill_is_that_of_the_depth_which_the_browser_puts_back(theatre: Thea
     expect(calls).to_have_text(careful)
 
 
+def test_a_question_in_a_window_of_twice_the_size_scrolls_in_one_direction(theatre: Theatre, page: Page) -> None:
+    debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=2)
+    theatre.until(debate_id, Status.WAITING)
+    page.set_viewport_size({"width": 640, "height": 450})
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    expect(page.locator(".dock.yours")).to_be_visible()
+    page.evaluate("scrollTo(9999, 0)")
+    assert page.evaluate("scrollX") == 0
+
+
 def test_ballots_are_one_line_of_the_transcript_that_opens_for_whoever_looks_for_them(
     theatre: Theatre, page: Page
 ) -> None:

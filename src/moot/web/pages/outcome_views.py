@@ -97,6 +97,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
     ledger = reading.ledger
     sections = tuple(making.section(each) for each in page.sections)
     transcript = tuple(cards(reading))
+    has_document = any(isinstance(part, Prose) and part.is_document for each in page.sections for part in each.parts)
     return {
         "page": page,
         "inline": making.inline,
@@ -120,7 +121,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
         "sources": report.sources,
         "contents": tuple(_contents(page, sections, ledger, reading)),
         "runs_on": runs_on(reading),
-        "first_page": FIRST_PAGE,
+        "first_page": FIRST_PAGE if not has_document else tuple(each for each in FIRST_PAGE if each != "stable"),
         "can_be_issue": outcome.issue(reading.record) is not None,
         "has_steps": any(isinstance(part, Steps) for section in page.sections for part in section.parts),
         "created": iso(reading.record.created_at),
