@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import count
+from typing import Any
+
+import pytest
 
 from claimants import CLAIMS, company, played
 from moot.core.stored import StoredDebate
@@ -11,6 +15,8 @@ from moot.export.documents import export
 from moot.llm.client import Request
 from moot.reading.debate import Reading
 from stage import A, B, Stage
+
+NEW = "Reason number {} was never given before"
 
 
 async def test_claims_are_noted_before_the_verdict_and_judges_read_how_they_ended() -> None:
@@ -90,6 +96,23 @@ async def test_nobody_who_argues_reads_the_notes_and_without_a_scribe_nothing_ch
     assert outcome.trust.claims is None
 
 
+@pytest.mark.parametrize(
+    "again", [[], CLAIMS, [{"quote": "words that nobody in here has ever said", "text": "So.", "answers": []}]]
+)
+async def test_what_was_noted_before_or_said_by_nobody_is_no_new_claim(again: list[Any]) -> None:
+    rounds = iter([CLAIMS, again, again, again])
+    replies = company()
+
+    def by_round(request: Request) -> str:
+        if request.schema and "claims" in request.schema.schema["properties"]:
+            return json.dumps({"note": "n", "claims": next(rounds)})
+        return replies(request)
+
+    stage, _ = await played(by_round, max_rounds=5, ledger="rounds")
+    assert (await stage.record()).stop_reason == "no_new_claims"
+    assert [turn.round for turn in await stage.turns() if turn.seat == "scribe"] == [1, 2, 3]
+
+
 async def test_noted_each_round_speakers_are_told_what_is_unanswered_and_no_new_claim_ends_it() -> None:
     rounds = iter([CLAIMS, [], [], []])
     replies = company()
@@ -125,17 +148,19 @@ async def test_claims_of_later_rounds_that_a_limit_left_out_are_said_too() -> No
 
 
 async def test_a_careful_duel_of_five_rounds_has_room_for_all_it_promises() -> None:
-    said = company(scores=(6, 6))
+    said, given = company(scores=(6, 6)), count(1)
 
     def at_length(request: Request) -> str:
         """A note of 500 words, a judging of 250, a ballot of 50: about as much as a strong model writes."""
         if request.schema is None:
-            return said(request)
+            return f"{said(request)} {NEW.format(next(given))}."
         properties = request.schema.schema["properties"]
         if "choice" in properties:
             return json.dumps({"reason": "so " * 45, "choice": "yes"})
-        told = {"note": "so " * 450} if "claims" in properties else {"summary": "so " * 240}
-        return json.dumps({**json.loads(said(request)), **told})
+        if "claims" not in properties:
+            return json.dumps({**json.loads(said(request)), "summary": "so " * 240})
+        new = [{"quote": NEW.format(number), "text": "So.", "answers": []} for number in range(1, 11)]
+        return json.dumps({"note": "so " * 450, "claims": new})
 
     settings = {"max_rounds": 5, "depth": "careful", "judgings": None, "ledger": None, "max_runtime_seconds": 1e6}
     stage, outcome = await played(at_length, **settings)

@@ -115,11 +115,14 @@ def _numbered(debate: Debate[Any]) -> list[_Shown]:
     return [_Shown(f"C{number}", claim.text or claim.quote) for number, claim in enumerate(noted, 1)]
 
 
-def is_stale(debate: Debate[Any], round: int) -> bool:
-    """Whether the last rounds brought no claim that was not made before; a rehearsal wants all rounds."""
-    if debate.rehearsed:
+def is_stale(debate: Debate[Any], round: int, speakers: Container[str]) -> bool:
+    """Whether the last rounds brought no claim that was not made before, in words that were said; a rehearsal wants all
+    rounds."""
+    ledger = None if debate.rehearsed else ledger_of(debate, speakers)
+    if ledger is None or ledger.by_code or ledger.claims_left_out:
         return False
-    made = {turn.round for turn in notes_of(debate) if Notes.model_validate(turn.data).claims}
+    rounds = {turn.position: turn.round for turn in debate.transcript}
+    made = {rounds[claim.turn] for claim in ledger.claims}
     noted = {turn.round for turn in notes_of(debate) if "fallback" not in turn.marks}
     last = range(round, round - STALE_ROUNDS, -1)
     return all(number in noted and number not in made for number in last)
@@ -145,7 +148,7 @@ def with_claims(
     ledger, say = ledger_of(debate, speakers), debate.language
     if found is None:
         return None
-    if ledger is None or ledger.by_code:
+    if ledger is None or ledger.by_code or ledger.claims_left_out:
         return _with_reasons(found, _not_noted(debate, speakers, ledger))
     decisive, unknown = cited(named, ledger)
     summary = ClaimSummary(

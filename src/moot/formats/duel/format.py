@@ -115,7 +115,7 @@ def _debated(
                 break
             if isinstance(s, NotedSettings) and (s.noted == "rounds" or s.judge == "each_round"):
                 yield from note_claims(debate, names, round)
-                if is_stale(debate, round):
+                if is_stale(debate, round, SIDES):
                     debate.end_rounds("no_new_claims")
             if s.judge == "each_round":
                 (judged,) = yield from debate.ask_all([_judging(debate, names, form, round)])

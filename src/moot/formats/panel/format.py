@@ -149,7 +149,7 @@ def _ended(debate: Debate[PanelSettings], casting: Casting, round: int) -> Scrip
     examined = s.most_judgings > 1 and round < s.max_rounds and (is_moderators(found) or debate.rehearsed)
     if examined and not limit_of(debate, "moderator", 1, 1):
         yield from read_again(debate, casting, round, CAPS["evaluation"], _findings(debate, round))
-    return concluded(debate, round).reason or ("no_new_claims" if is_stale(debate, round) else None)
+    return concluded(debate, round).reason or ("no_new_claims" if is_stale(debate, round, SEATS) else None)
 
 
 def _note(debate: Debate[PanelSettings], casting: Casting, round: int | None = None) -> Script[None]:
