@@ -610,6 +610,19 @@ def test_a_question_in_a_window_of_twice_the_size_scrolls_in_one_direction(theat
     assert page.evaluate("scrollX") == 0
 
 
+def test_a_chart_on_a_phone_begins_where_its_mean_is(theatre: Theatre, page: Page) -> None:
+    debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1, judgings=2)
+    theatre.until(debate_id, Status.FINISHED)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    mean = page.locator(".scroll > .chart path.judged").first
+    place = """mean => {
+        const box = mean.closest(".scroll").getBoundingClientRect();
+        return (mean.getBoundingClientRect().left - box.left) / box.width;
+    }"""
+    assert 0.2 < mean.evaluate(place) < 0.6
+
+
 def test_ballots_are_one_line_of_the_transcript_that_opens_for_whoever_looks_for_them(
     theatre: Theatre, page: Page
 ) -> None:

@@ -31,3 +31,9 @@ function renew(page, submitter) {
     say(again.getAttribute("aria-checked") === "true" ? "Done" : "Not done");
   }
 }
+
+// A chart that is wider than the window begins where its mean is
+for (const mean of document.querySelectorAll(".scroll > .chart path.judged:first-of-type")) {
+  const box = mean.closest(".scroll");
+  box.scrollLeft += mean.getBoundingClientRect().left - box.getBoundingClientRect().left - box.clientWidth / 2;
+}
