@@ -76,14 +76,14 @@ def test_completion_can_be_shown_for_a_shell() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("debate X --timing", "'--timing': has no effect without --replay"),
-        ("debate X --list", "'QUESTION': has no effect beside --list"),
-        ("debate --list --max-rounds 3", "'--max-rounds' / '-n': has no effect beside --list"),
-        ("debate X --estimate --record x", "'--record': has no effect beside --estimate"),
-        ("export DEB-abcdefgh --since 2020-01-01", "'--since': has no effect without --all"),
-        ("export DEB-abcdefgh --all", "'ID': has no effect beside --all"),
-        ("allow --list --revoke", "'--revoke': has no effect beside --list"),
-        ("mcp --port 2000", "'--port' / '-p': has no effect without --http"),
+        ("debate X --timing", "--timing: has no effect without --replay"),
+        ("debate X --list", "QUESTION: has no effect beside --list"),
+        ("debate --list --max-rounds 3", "--max-rounds / -n: has no effect beside --list"),
+        ("debate X --estimate --record x", "--record: has no effect beside --estimate"),
+        ("export DEB-abcdefgh --since 2020-01-01", "--since: has no effect without --all"),
+        ("export DEB-abcdefgh --all", "ID: has no effect beside --all"),
+        ("allow --list --revoke", "--revoke: has no effect beside --list"),
+        ("mcp --port 2000", "--port / -p: has no effect without --http"),
         ("show DEB-abcdefgh --claims --sources", "give one of --claims, --sources and --source"),
     ],
 )

@@ -24,9 +24,9 @@ WORDS: Mapping[str, str] = {
 """Where a form asks otherwise than a file of settings."""
 LISTED, GONE = "moot debate --list shows the latest", "it was deleted, or there never was one"
 TO_PEOPLE = (
-    (r"Not Found", "Nothing has this address: it is mistyped, or what was here is gone."),
+    (r"there is nothing at .*", "Nothing has this address: it is mistyped, or what was here is gone."),
     (
-        r"Method Not Allowed",
+        r"\S+ takes [A-Z, ]+, not [A-Z]+",
         "This address takes nothing that is sent in this way. Use what is on the page.",
     ),
     (

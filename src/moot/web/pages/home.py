@@ -10,6 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 PAGE_SIZE = 20
 PINNED = 8
 """Debates that wait, or go on, at most, above the list."""
-LIVE = (Status.RUNNING, Status.STOPPING, Status.QUEUED)
+LIVE = (Status.QUEUED, Status.RUNNING, Status.STOPPING)
+"""In the order in which a debate has them: one that goes on while the page is made is found in one of them."""
 ASKED = ("q", "status", "format", "trash")
 MAX_QUESTION = 220
 
@@ -159,10 +161,13 @@ class Home:
         return [await asyncio.to_thread(_goes_on, each, self._hub.retries(each.record.id)) for each in live]
 
     async def _pinned(self, counts: Counter[Wanted], *statuses: Status) -> list[Reading]:
-        """Of each status only if there are any, which has been counted."""
-        wanted = [each for each in (Wanted(status=status) for status in statuses) if _number(counts, each)]
-        found = [summary for each in wanted for summary in await self._app.listing.page(PINNED, each)]
-        return [await self._app.read(each.record.id) for each in found[:PINNED]]
+        """Only if there are any, which has been counted."""
+        wanted = [Wanted(status=status) for status in statuses]
+        if not any(_number(counts, each) for each in wanted):
+            return []
+        found = [await self._app.listing.page(PINNED, each) for each in wanted]
+        furthest_first = dict.fromkeys(summary.record.id for page in reversed(found) for summary in page)
+        return [await self._app.read(debate_id) for debate_id in islice(furthest_first, PINNED)]
 
 
 def _number(counts: Counter[Wanted], wanted: Wanted) -> int:
