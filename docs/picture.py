@@ -35,7 +35,7 @@ async def picture() -> str:
     console.print(introduction(debate))
     for turn in [turn for turn in debate.events if turn.kind in SHOWN][-MAX_TURNS:]:
         console.print()
-        console.print(headline(debate.format, turn))
+        console.print(headline(debate.format, debate.sides, turn))
         console.print(Padding(Text(shorten(turn.content, MAX_TEXT, placeholder=" …")), (0, 2)))
     if debate.outcome:
         console.print(outcome_view(debate.outcome, debate.reason))
