@@ -9,9 +9,10 @@ import pytest
 
 from moot.app import build
 from moot.examples.catalog import Example, examples
+from moot.export import html
 from moot.export.charts.figures import figures
 from moot.export.documents import export
-from moot.export.html import TOKENS, Drawings, page
+from moot.export.html import Drawings, page
 from moot.llm.recording import Recording
 from moot.reading.debate import Reading
 from moot.settings import AppSettings
@@ -52,9 +53,9 @@ def test_figures_come_after_the_outcome_wherever_that_stands() -> None:
 
 
 def test_a_seat_has_the_colour_in_a_file_that_it_has_on_the_pages() -> None:
-    pages = (FOLDER / "base.css").read_text("utf-8")
+    pages, file = (FOLDER / "base.css").read_text("utf-8"), (html.FOLDER / "tokens.css").read_text("utf-8")
     for token in ("--accent", "--good", "--bad", *(f"--seat-{number}" for number in range(7))):
-        colours = re.findall(rf"{token}: (#[0-9a-f]+)", TOKENS)
+        colours = re.findall(rf"{token}: (#[0-9a-f]+)", file)
         assert colours == re.findall(rf"{token}: (#[0-9a-f]+)", pages)[:2], token
 
 
