@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
 
 import orjson
 
@@ -194,10 +194,7 @@ def decode(line: str) -> Event:
 def turn_finished(debate_id: str, turn: Turn, title: str = "", notes: tuple[str, ...] = ()) -> TurnFinished:
     """The event that showed a stored turn when it was new."""
     event = TurnFinished(
-        seat=turn.seat,
-        kind=turn.kind,
-        round=turn.round,
-        position=turn.position,
+        **place_of(turn, turn.position),
         content=turn.content,
         data=turn.data,
         usage=turn.usage,
@@ -210,9 +207,22 @@ def turn_finished(debate_id: str, turn: Turn, title: str = "", notes: tuple[str,
     return stamped(event, turn.event_id, debate_id, turn.finished_at)
 
 
+class StepPlace(TypedDict):
+    """What all events of one step say of it."""
+
+    seat: str
+    kind: str
+    round: int | None
+    position: int
+
+
+def place_of(step: Step | Turn, position: int) -> StepPlace:
+    return {"seat": step.seat, "kind": step.kind, "round": step.round, "position": position}
+
+
 def waiting_for(step: Step, position: int) -> Waiting:
     """The event that asks a person what a step asks."""
-    place = Waiting(seat=step.seat, kind=step.kind, round=step.round, position=position)
+    place = place_of(step, position)
     if (asked := step.question) is None:
-        return place
-    return replace(place, question=asked.text, actions=asked.actions, timeout_seconds=asked.timeout_seconds)
+        return Waiting(**place)
+    return Waiting(**place, question=asked.text, actions=asked.actions, timeout_seconds=asked.timeout_seconds)

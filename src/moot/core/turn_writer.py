@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from moot.core.debate import Step
 from moot.core.emitter import Emitter
-from moot.core.events import StepRetrying, TurnChunk, TurnStarted
+from moot.core.events import StepRetrying, TurnChunk, TurnStarted, place_of
 from moot.core.pauses import PauseEnd, Pauses
 from moot.errors import ModelError, MootError
 
@@ -28,25 +28,12 @@ class Again(NamedTuple):
 class TurnWriter:
     """A seat that is speaking: what it says reaches the readers at once."""
 
-    __slots__ = (
-        "_attempt",
-        "_emitter",
-        "_keep",
-        "_length",
-        "_model",
-        "_pauses",
-        "_said",
-        "_step",
-        "_title",
-        "on_sign",
-        "position",
-    )
-
     def __init__(
         self, step: Step, position: int, *, emitter: Emitter, keep: Keep, pauses: Pauses, model: str | None, title: str
     ) -> None:
         self._step = step
         self.position = position
+        self._place = place_of(step, position)
         self._emitter = emitter
         self._keep = keep
         self._pauses = pauses
@@ -62,7 +49,7 @@ class TurnWriter:
             text = text.lstrip()
             if not text:
                 return
-        step = self._step
+        step = self._step  # its fields by name: this happens for every token
         self._emitter.emit(
             TurnChunk(
                 seat=step.seat,
@@ -94,13 +81,9 @@ class TurnWriter:
         return await self._pauses.wait(self._step.seat, pause)
 
     def tell_retry(self, error: MootError, again: Again) -> None:
-        step = self._step
         self._emitter.emit(
             StepRetrying(
-                seat=step.seat,
-                kind=step.kind,
-                round=step.round,
-                position=self.position,
+                **self._place,
                 code=error.code,
                 error=str(error),
                 attempt=again.attempt,
@@ -117,15 +100,4 @@ class TurnWriter:
         self._said: list[str] = []
         if self._step.question:
             return  # a person's turn is told when it is there
-        step = self._step
-        self._emitter.emit(
-            TurnStarted(
-                seat=step.seat,
-                kind=step.kind,
-                round=step.round,
-                position=self.position,
-                model=self._model,
-                attempt=self._attempt,
-                title=self._title,
-            )
-        )
+        self._emitter.emit(TurnStarted(**self._place, model=self._model, attempt=self._attempt, title=self._title))
