@@ -8,7 +8,7 @@ from moot.core.claims import Claim
 from moot.core.trust import Trust
 from moot.reading.comparison import Comparison
 from moot.reading.debate import Reading
-from moot.reading.views import DebateView, debate_view
+from moot.reading.views import DebateView, FromAttributes, debate_view
 
 
 class SideView(BaseModel):
@@ -21,19 +21,19 @@ class SideView(BaseModel):
     next_steps: list[str]
 
 
-class PairView(BaseModel):
+class PairView(FromAttributes):
     name: str
     a: str
     b: str
     differs: bool
 
 
-class SharedClaimView(BaseModel):
+class SharedClaimView(FromAttributes):
     a: Claim
     b: Claim
 
 
-class ComparedClaims(BaseModel):
+class ComparedClaims(FromAttributes):
     both: list[SharedClaimView] = Field(description="made of the same words in both, or nearly; no model compares them")
     only_a: list[Claim]
     only_b: list[Claim]
@@ -51,20 +51,15 @@ class ComparisonView(BaseModel):
 
 
 def comparison_view(both: Comparison) -> ComparisonView:
-    claims = both.claims
     return ComparisonView(
         relation=both.relation,
         same_question=both.same_question,
         same_outcome=both.same_outcome,
         a=_side(both.a),
         b=_side(both.b),
-        setup=[PairView(**pair._asdict(), differs=pair.differs) for pair in both.setup],
-        taken=[PairView(**pair._asdict(), differs=pair.differs) for pair in both.taken],
-        claims=ComparedClaims(
-            both=[SharedClaimView(a=each.a, b=each.b) for each in claims.both],
-            only_a=list(claims.only_a),
-            only_b=list(claims.only_b),
-        ),
+        setup=[PairView.model_validate(pair) for pair in both.setup],
+        taken=[PairView.model_validate(pair) for pair in both.taken],
+        claims=ComparedClaims.model_validate(both.claims),
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -34,6 +34,10 @@ from moot.reading.words import STATUS_TEXTS
 from moot.sources.references import Index, SourceReport, index
 from moot.sources.source import Source
 
+T = TypeVar("T")
+CHANGED = (ScriptChanged, ValidationError)
+"""What is raised where a format cannot read the turns or settings that another version of it stored."""
+
 
 class Section(NamedTuple):
     """Turns that belong together: a round, or what comes before and after the rounds."""
@@ -57,7 +61,7 @@ class Reading:
             return found
         try:
             return replace(found, restated=self.format.restated(self._debate(self.turns, found)))
-        except (ScriptChanged, ValidationError):
+        except CHANGED:
             return found
 
     @property
@@ -72,11 +76,12 @@ class Reading:
     @cached_property
     def participants(self) -> Mapping[str, str]:
         """Seat → title, of those that take part as far as that is known."""
+        titles = self.format.titles
         models = {seat.name: seat.title for seat in self.format.seats if seat.name in self.record.seats}
         spoken = {event.seat: event.title for event in self.events}
         if "human" in spoken:  # who may be several
             spoken["human"] = self.format.title("human")
-        return {**self._given_titles(()), **(self._given_titles(self.turns) or models), **spoken}
+        return {**self._read(titles, {}, ()), **(self._read(titles, {}) or models), **spoken}
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
@@ -132,11 +137,8 @@ class Reading:
     @cached_property
     def _known(self) -> tuple[tuple[Source, ...], tuple[Finding, ...]]:
         """Its sources, and where the last of them were found."""
-        try:
-            debate = self._debate(self.turns)
-        except (ScriptChanged, ValidationError):
-            return tuple(_stored_sources(self.record)), ()
-        return debate.sources, debate.findings
+        found = self._read(lambda debate: (debate.sources, debate.findings), None)
+        return found or (tuple(_stored_sources(self.record)), ())
 
     @cached_property
     def sources(self) -> SourceReport:
@@ -151,69 +153,52 @@ class Reading:
         """How much of long sources was read so far; None where all were read whole."""
         if self.outcome:
             return self.outcome.coverage
-        try:
-            return coverage(self._debate(self.turns)) if self.sources.sources else None
-        except (ScriptChanged, ValidationError):
-            return None
+        return self._read(coverage, None) if self.sources.sources else None
 
     @cached_property
     def points(self) -> Sequence[Point]:
         """What an argument map shows; the speeches where the format cannot read its turns."""
-        try:
-            return list(self.format.points(self._debate(self.turns)))
-        except (ScriptChanged, ValidationError):
+        found = self._read(lambda debate: list(self.format.points(debate)), None)
+        if found is None:
             return [Point.spoken(turn) for turn in self.turns if turn.seat in self.record.seats]
+        return found
 
     @cached_property
     def ledger(self) -> Ledger | None:
         """The claims of the debate so far; None where nobody notes them, or its format cannot read its turns."""
         if self.outcome and self.outcome.ledger:
             return self.outcome.ledger
-        try:
-            return self.format.claims(self._debate(self.turns))
-        except (ScriptChanged, ValidationError):
-            return None
+        return self._read(self.format.claims, None)
 
     @cached_property
     def charts(self) -> Sequence[ChartData]:
         """The format's own, of a debate with an outcome that it can read."""
-        if not isinstance(self.outcome, self.format.outcome):
+        outcome = self.outcome
+        if not isinstance(outcome, self.format.outcome):
             return ()
-        try:
-            return list(self.format.charts(self._debate(self.turns), self.outcome))
-        except (ScriptChanged, ValidationError):
-            return ()
+        return self._read(lambda debate: list(self.format.charts(debate, outcome)), [])
 
     @cached_property
     def sides(self) -> Mapping[str, Side]:
         """The two seats that face each other, if its format has such, the one on the left first."""
-        try:
-            return self.format.sides(self._debate(()))
-        except (ScriptChanged, ValidationError):
-            return {}
+        return self._read(self.format.sides, {}, ())
 
     @cached_property
     def stands(self) -> Mapping[str, str]:
         """Seat → what it holds so far, where seats declare that."""
-        try:
-            return self.format.stands(self._debate(self.turns))
-        except (ScriptChanged, ValidationError):
-            return {}
+        return self._read(self.format.stands, {})
 
     @cached_property
     def closing(self) -> tuple[str, ...]:
         """What comes after its rounds."""
-        try:
-            return self.format.closing(self._debate(()))
-        except (ScriptChanged, ValidationError):
-            return ()
+        return self._read(self.format.closing, (), ())
 
     @cached_property
     def upcoming(self) -> tuple[Step, ...]:
         """What it would play now; nothing where that cannot be known."""
         try:
             return next_steps(self.stored.record, self.turns, self.format)
-        except (ScriptChanged, ValidationError):
+        except CHANGED:
             return ()
 
     @cached_property
@@ -267,11 +252,12 @@ class Reading:
         """Of the stored turns."""
         return max((turn.event_id for turn in self.turns), default=0)
 
-    def _given_titles(self, turns: Iterable[Turn]) -> Mapping[str, str]:
+    def _read(self, part: Callable[[Debate[Any]], T], otherwise: T, turns: Iterable[Turn] | None = None) -> T:
+        """What its format makes of these turns, or of all; something else where it cannot read them any more."""
         try:
-            return self.format.titles(self._debate(turns))
-        except (ScriptChanged, ValidationError):
-            return {}
+            return part(self._debate(self.turns if turns is None else turns))
+        except CHANGED:
+            return otherwise
 
     def _debate(self, turns: Iterable[Turn], record: Record | None = None) -> Debate[Any]:
         record = record or self.record
