@@ -6,9 +6,9 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from moot.core.debate import MAX_FAULT, NO_USAGE, Answer, JsonObject, Step
 from moot.core.engine import PlayerReply
@@ -33,110 +33,123 @@ from moot.text import plain
 from moot.text.chat_tokens import without_chat_tokens
 
 RETRIES = 5
+Sleep: TypeAlias = Callable[[float], Coroutine[Any, Any, None]]
+Listener: TypeAlias = Callable[[], Callable[[str], None]]
+"""What a reply is told to as it arrives: made anew for every attempt."""
 
 
+@dataclass(frozen=True, slots=True)
 class ModelPlayer:
-    def __init__(
-        self,
-        format: AnyFormat,
-        prompts: Prompts,
-        connect: Callable[[str], Awaitable[Connection]],
-        sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
-    ) -> None:
-        self._format = format
-        self._prompts = prompts
-        self._connect = connect
-        self._sleep = sleep
+    format: AnyFormat
+    prompts: Prompts
+    connect: Callable[[str], Awaitable[Connection]]
+    sleep: Sleep = asyncio.sleep
 
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
         name = debate.model_of(step)
-        connection = await self._connect(name)
+        connection = await self.connect(name)
         request = await self._request(debate, step, connection.model)
-        titles = {neutral: self._format.title(seat, debate) for seat, neutral in (step.aliases or {}).items()}
+        titles = {neutral: self.format.title(seat, debate) for seat, neutral in (step.aliases or {}).items()}
         titles = {neutral: title for neutral, title in titles.items() if neutral != title}
-        if step.answer is None:
-            return await self._speech(connection, request, titles, name, voice)
-        return await self._structured(connection, request, titles, step.answer, name, voice)
+        asking = _Asking(connection, request, titles, name, voice, self.sleep)
+        return await (asking.structured(step.answer) if step.answer else asking.speech())
 
     async def _request(self, debate: Debate[Any], step: Step, model: str) -> Request:
-        render = partial(self._prompts.messages, self._format, debate, step)
+        render = partial(self.prompts.messages, self.format, debate, step)
         return Request(
             model=model,
-            messages=await asyncio.to_thread(render) if self._prompts.own else render(),
-            max_tokens=self._prompts.cap(debate, step),
+            messages=await asyncio.to_thread(render) if self.prompts.own else render(),
+            max_tokens=self.prompts.cap(debate, step),
             temperature=debate.seats[step.seat].temperature,
             schema=_schema(step.answer) if step.answer else None,
             think=debate.settings.think,
         )
 
-    async def _call(
-        self, connection: Connection, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
-    ) -> Completion:
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """One step asked of a model; in what it says, `titles` stand for the neutral names of seats."""
+
+    connection: Connection
+    request: Request
+    titles: Mapping[str, str]
+    model: str
+    voice: TurnWriter
+    sleep: Sleep
+
+    async def speech(self) -> PlayerReply:
+        stream = SpeechStream(self.titles, self.voice.say)
+        completion = await self._call(self.request, stream.restart)
+        stream.finish()
+        return self._reply(rename(completion.text, self.titles).strip(), None, [completion])
+
+    async def structured(self, answer: type[Answer]) -> PlayerReply:
+        """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
+        stream = AnswerStream(answer.shown, self.titles, self.voice.say)
+        first = await self._call(self.request, stream.restart)
+        try:
+            return self._answered(_parsed(first, answer), stream, [first])
+        except Unreadable as fault:
+            await self.voice.start_over(BadReply(f"{self.model}: {fault}", partial=first.text))
+            request = _repair(self.request, first.text, str(fault))
+        second = await self._call(request, stream.restart)
+        try:
+            return self._answered(_parsed(second, answer), stream, [first, second], "repaired")
+        except Unreadable as fault:
+            await self.voice.start_over(BadReply(f"{self.model}: {fault}", partial=second.text))
+            stream.restart()
+            return self._answered(answer.fallback(), stream, [first, second], "fallback")
+
+    async def _call(self, request: Request, listener: Listener) -> Completion:
         """Call; a prompt that is longer than the model can read is sent once more without its earlier turns."""
         try:
-            return await self._call_with_retries(connection, request, voice, listener)
+            return await self._call_with_retries(request, listener)
         except ContextTooSmall:
             short = replace(request, messages=shortened(request.messages))
             if short == request:
                 raise
         try:
-            completion = await self._call_with_retries(connection, short, voice, listener)
+            completion = await self._call_with_retries(short, listener)
         except ContextTooSmall as error:
             raise ContextTooSmall(f"without the earlier turns too, {error}") from None
         return replace(completion, dropped=(*completion.dropped, "early_turns"))
 
-    async def _call_with_retries(
-        self, connection: Connection, request: Request, voice: TurnWriter, listener: Callable[[], Callable[[str], None]]
-    ) -> Completion:
+    async def _call_with_retries(self, request: Request, listener: Listener) -> Completion:
         """Call until it succeeds or asking again is useless; a broken reply starts the turn over."""
         failed = Counter[type[ModelError]]()
         while True:
             try:
-                return await connection.client.complete(request, _noticed(listener(), voice))
+                return await self.connection.client.complete(request, _noticed(listener(), self.voice))
             except ModelError as error:
                 again = _again(error, failed)
                 if again is None:
                     raise
                 if error.partial:
-                    await voice.start_over(error)
-                ended = await voice.pause(error, again, self._sleep(again.seconds))
+                    await self.voice.start_over(error)
+                ended = await self.voice.pause(error, again, self.sleep(again.seconds))
                 if ended != "over":
-                    connection.end_pause()
+                    self.connection.end_pause()
                 if ended == "given_up":
                     raise
 
-    async def _speech(
-        self, connection: Connection, request: Request, titles: Mapping[str, str], name: str, voice: TurnWriter
+    def _answered(
+        self, answer: Answer, stream: AnswerStream, completions: Sequence[Completion], *marks: str
     ) -> PlayerReply:
-        stream = SpeechStream(titles, voice.say)
-        completion = await self._call(connection, request, voice, stream.restart)
-        stream.finish()
-        return _reply(rename(completion.text, titles).strip(), None, name, [completion])
+        content = stream.finish(getattr(answer, answer.shown))
+        said = {key: renamed(value, self.titles) for key, value in answer.model_dump(mode="json").items()}
+        return self._reply(content, {**said, answer.shown: content}, completions, *marks)
 
-    async def _structured(
-        self,
-        connection: Connection,
-        request: Request,
-        titles: Mapping[str, str],
-        answer: type[Answer],
-        name: str,
-        voice: TurnWriter,
+    def _reply(
+        self, content: str, data: JsonObject | None, completions: Sequence[Completion], *marks: str
     ) -> PlayerReply:
-        """Ask for JSON; what cannot be read is asked for once more, then replaced by the format's fallback."""
-        stream = AnswerStream(answer.shown, titles, voice.say)
-        first = await self._call(connection, request, voice, stream.restart)
-        try:
-            return _answered(_parsed(first, answer), stream, titles, name, [first])
-        except Unreadable as fault:
-            await voice.start_over(BadReply(f"{name}: {fault}", partial=first.text))
-            request = _repair(request, first.text, str(fault))
-        second = await self._call(connection, request, voice, stream.restart)
-        try:
-            return _answered(_parsed(second, answer), stream, titles, name, [first, second], "repaired")
-        except Unreadable as fault:
-            await voice.start_over(BadReply(f"{name}: {fault}", partial=second.text))
-            stream.restart()
-            return _answered(answer.fallback(), stream, titles, name, [first, second], "fallback")
+        last = completions[-1]
+        found = [*marks, *(f"without:{dropped}" for dropped in last.dropped)]
+        if last.finish_reason != "stop":
+            found.append("truncated")
+        if any(completion.finish_reason == "over_cap" for completion in completions):
+            found.append("over_cap")
+        usage = sum((completion.usage for completion in completions), NO_USAGE)
+        return PlayerReply(content, data, usage=usage, model=self.model, marks=tuple(found))
 
 
 def _noticed(listen: Callable[[str], None], voice: TurnWriter) -> Callable[[str], None]:
@@ -219,30 +232,3 @@ def _repair(request: Request, text: str, fault: str) -> Request:
     wrong = f"Your answer cannot be used: {why}. Answer again, more briefly: one JSON object as asked, nothing else."
     own = Message("assistant", without_chat_tokens(text))
     return replace(request, messages=(*request.messages, own, Message("user", without_chat_tokens(wrong))))
-
-
-def _answered(
-    answer: Answer,
-    stream: AnswerStream,
-    titles: Mapping[str, str],
-    model: str,
-    completions: Sequence[Completion],
-    *marks: str,
-) -> PlayerReply:
-    content = stream.finish(getattr(answer, answer.shown))
-    said = {key: renamed(value, titles) for key, value in answer.model_dump(mode="json").items()}
-    data = {**said, answer.shown: content}
-    return _reply(content, data, model, completions, *marks)
-
-
-def _reply(
-    content: str, data: JsonObject | None, model: str, completions: Sequence[Completion], *marks: str
-) -> PlayerReply:
-    last = completions[-1]
-    found = [*marks, *(f"without:{dropped}" for dropped in last.dropped)]
-    if last.finish_reason != "stop":
-        found.append("truncated")
-    if any(completion.finish_reason == "over_cap" for completion in completions):
-        found.append("over_cap")
-    usage = sum((completion.usage for completion in completions), NO_USAGE)
-    return PlayerReply(content, data, usage=usage, model=model, marks=tuple(found))

@@ -139,23 +139,23 @@ def _taped(name: str, server: ToolServer, tape: Recorder | None) -> Client:
     return tape.wrap(f"{RECORDED}{name}", client) if tape else client
 
 
+@dataclass(frozen=True, slots=True)
 class ResearchPlayer:
-    def __init__(self, format: AnyFormat, model: Player, toolbox: Toolbox, library: Library) -> None:
-        self._format = format
-        self._model = model
-        self._toolbox = toolbox
-        self._library = library
+    format: AnyFormat
+    model: Player
+    toolbox: Toolbox
+    library: Library
 
     async def play(self, debate: Debate[Any], step: Step, voice: TurnWriter) -> PlayerReply:
-        tools = await self._toolbox.tools()
+        tools = await self.toolbox.tools()
         if not read_whole(debate):
             tools[FOLDER] = OWN
         if not tools:
             told = "No tool could be reached to look things up with."
             voice.say(told)
             return PlayerReply(told, {"calls": []}, marks=("without:research",))
-        research = _Research(debate, step, voice, tools, self._model, self._toolbox, self._library)
-        return await research.done(f"{self._format.title(research.asker, debate)}: ")
+        research = _Research(debate, step, voice, tools, self.model, self.toolbox, self.library)
+        return await research.done(f"{self.format.title(research.asker, debate)}: ")
 
 
 @dataclass(slots=True)
