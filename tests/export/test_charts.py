@@ -34,8 +34,6 @@ from moot.core.charts import (
     StandChart,
     Threshold,
     margins_of,
-    percent,
-    plain,
 )
 from moot.core.debate import JsonObject, Outcome, Record, Turn, Usage
 from moot.core.format import AnyFormat
@@ -46,7 +44,7 @@ from moot.export.charts import COST, TOKENS, Chart, Drawn, figures, taken
 from moot.export.charts import drawn as chart_of
 from moot.export.charts.bars import Amount, bars
 from moot.export.charts.drawing import SHAPES, WIDE, WIDTH, fitting, ticks, width_of
-from moot.export.charts.lines import LABEL, Axis, lines
+from moot.export.charts.lines import LABEL, lines
 from moot.export.charts.margins import margins
 from moot.export.charts.scores import SCALE, scores
 from moot.export.charts.stands import stands
@@ -67,7 +65,6 @@ from stage import Panelists, Stage, ballot, judged
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 STYLE = (figures.FOLDER / "charts.css").read_text(encoding="utf-8")
 TOKENS_OF_ALL = (ASSETS / "base.css").read_text(encoding="utf-8")
-SCORES, SHARES = Axis(10, plain), Axis(1, percent)
 SVG = "{http://www.w3.org/2000/svg}"
 COLOURS = {"debater_a": 0, "debater_b": 1}
 TITLES = {"debater_a": "Debater A", "debater_b": "Debater B", "judge": "Judge", "human": "Human"}
@@ -204,10 +201,14 @@ SMALL: dict[str, Callable[[], Chart | None]] = {
     ),
     "lines": lambda: lines(
         "novelty",
-        "New wording, by round",
-        [Series("Security", {2: 0.8, 3: 0.5, 4: 0.35}), Series("Cost", {2: 0.7, 4: 0.3})],
-        SHARES,
-        Threshold(0.4, "stale below 40%"),
+        LineChart(
+            "New wording, by round",
+            [Series("Security", {2: 0.8, 3: 0.5, 4: 0.35}), Series("Cost", {2: 0.7, 4: 0.3})],
+            high=1,
+            percent=True,
+            threshold=Threshold(0.4, "stale below 40%"),
+        ),
+        {},
     ),
     "bars": lambda: bars(
         "tokens", "Output tokens", [Amount("Debater A", 1800), Amount("<Judge>", 420)], TOKENS, limit=8000
@@ -286,7 +287,8 @@ def test_a_fall_and_a_rise_differ_in_more_than_colour() -> None:
 @example([(HOSTILE, {round: 10.0 * (round % 2) for round in range(1, 101)})] * 2)
 @example([("same", {1: 5.0, 2: 5.0})] * 12)
 def test_points_stand_where_the_table_says(course: list[tuple[str, dict[int, float]]]) -> None:
-    chart = lines("judged", "Scores by round", [Series(*each) for each in course], SCORES, Threshold(4, HOSTILE[:20]))
+    series, threshold = [Series(*each) for each in course], Threshold(4, HOSTILE[:20])
+    chart = lines("judged", LineChart("Scores by round", series, threshold=threshold), {})
     if chart is None:
         assert not any(values for _, values in course)
         return
@@ -302,14 +304,14 @@ def test_points_stand_where_the_table_says(course: list[tuple[str, dict[int, flo
 
 @given(st.lists(points, min_size=1, max_size=12))
 def test_the_names_of_series_never_overlap(ends: list[float]) -> None:
-    chart = lines("judged", "Scores", [Series(f"Seat {at}", {1: end}) for at, end in enumerate(ends)], SCORES)
+    chart = lines("judged", LineChart("Scores", [Series(f"Seat {at}", {1: end}) for at, end in enumerate(ends)]), {})
     assert chart
     heights = sorted(number(label, "y") for label in marks(chart, "row-name"))
     assert all(lower - upper >= LABEL - 0.1 for upper, lower in pairwise(heights))
 
 
 def test_a_line_is_broken_where_a_round_has_no_value() -> None:
-    chart = lines("judged", "Scores", [Series("A", {1: 0, 2: 10, 4: 5}), Series("B", {3: 1})], SCORES)
+    chart = lines("judged", LineChart("Scores", [Series("A", {1: 0, 2: 10, 4: 5}), Series("B", {3: 1})]), {})
     assert chart
     broken, alone = (mark.attrib["d"] for mark in marks(chart, "line"))
     assert (broken.count("M"), broken.count("L"), alone.count("M"), alone.count("L")) == (2, 1, 1, 0)
@@ -317,7 +319,7 @@ def test_a_line_is_broken_where_a_round_has_no_value() -> None:
 
 
 def test_every_series_has_a_colour_and_a_shape_of_its_own() -> None:
-    chart = lines("judged", "Scores", [Series(str(at), {1: at}) for at in range(6)], SCORES)
+    chart = lines("judged", LineChart("Scores", [Series(str(at), {1: at}) for at in range(6)]), {})
     assert chart
     in_key = [mark for mark in marks(chart, "point") if mark.find(f"{SVG}title") is None]
     colours = {mark.attrib["class"] for mark in in_key}

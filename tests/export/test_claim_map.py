@@ -9,19 +9,22 @@ from xml.etree import ElementTree
 import pytest
 
 from claimants import company, played
-from moot.core.claims import Claim, ClaimLink, Ledger
+from moot.core.claims import Claim, ClaimLink
 from moot.core.stored import StoredDebate
-from moot.export.charts.claim_map import BOX, LINES, ROOM, Look, _wrapped, claim_map, layers_of
+from moot.export.charts.claim_map import BOX, LINES, ROOM, Look, Seated, _wrapped, claim_map
 from moot.export.documents import export
 from moot.reading.debate import Reading
 from moot.trust.claims import MAX_CLAIMS
 from moot.web.pages.claims import claims_page
 
-LOOK = Look(lambda claim: 1 if claim.seat == "a" else 2, lambda claim: claim.seat, lambda claim: f"#{claim.id}")
+LOOK = Look({"a": Seated("a", 1), "b": Seated("b", 2)}, lambda claim: f"#{claim.id}")
 
 
-def drawn(*claims: Claim) -> ElementTree.Element:
-    return ElementTree.fromstring(claim_map(layers_of(Ledger(claims=list(claims)), lambda each: f"{each.turn}"), LOOK))
+def drawn(*claims: Claim, stacked: bool = False) -> ElementTree.Element:
+    layers: dict[str, list[Claim]] = {}
+    for each in claims:
+        layers.setdefault(f"{each.turn}", []).append(each)
+    return ElementTree.fromstring(claim_map(layers, LOOK, stacked=stacked))
 
 
 def claim(number: int, text: str = "It rains.", *, turn: int = 0, seat: str = "a", answers: int = 0) -> Claim:
@@ -83,10 +86,7 @@ def test_the_largest_ledger_is_drawn_without_boxes_that_overlap() -> None:
 
 
 def test_stacked_its_layers_are_one_column_in_the_order_of_the_debate() -> None:
-    claims = [claim(1), claim(2), claim(3, turn=1, seat="b", answers=1)]
-    svg = ElementTree.fromstring(
-        claim_map(layers_of(Ledger(claims=claims), lambda each: f"{each.turn}"), LOOK, stacked=True)
-    )
+    svg = drawn(claim(1), claim(2), claim(3, turn=1, seat="b", answers=1), stacked=True)
     assert float(svg.attrib["width"]) < 300
     boxes = [(node.attrib["data-id"], float(node[0].attrib["y"])) for node in svg.iter("a")]
     titles = [(each.text, float(each.attrib["y"])) for each in svg.iter("text") if each.attrib["class"] == "layer"]
@@ -94,7 +94,7 @@ def test_stacked_its_layers_are_one_column_in_the_order_of_the_debate() -> None:
 
 
 def test_no_id_is_used_twice() -> None:
-    ids = re.findall(r' id="([^"]+)"', claim_map(layers_of(Ledger(claims=[claim(1)]), lambda each: ""), LOOK))
+    ids = re.findall(r' id="([^"]+)"', claim_map({"": [claim(1)]}, LOOK))
     assert len(ids) == len(set(ids))
 
 

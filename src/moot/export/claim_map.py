@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from moot.core.claims import Claim, Ledger
-from moot.export.charts.claim_map import Layer, Look, claim_map, layers_of
-from moot.export.charts.drawing import point
+from moot.export.charts.claim_map import Look, Seated, claim_map
 from moot.reading.debate import Reading
 from moot.reading.seats import colours_of
-
-
-class Seated(NamedTuple):
-    """Whoever makes claims: a name, a colour and a shape."""
-
-    name: str
-    colour: int
-
-    @property
-    def mark(self) -> str:
-        return point(max(0, self.colour - 1), 6, 6, 1.25)
 
 
 def seated(reading: Reading, ledger: Ledger) -> dict[str, Seated]:
@@ -32,14 +19,7 @@ def seated(reading: Reading, ledger: Ledger) -> dict[str, Seated]:
 
 def drawn(reading: Reading, ledger: Ledger, link: Callable[[Claim], str], *, stacked: bool = False) -> str:
     """As SVG; `link` says where a claim leads, "" if nowhere."""
-    colours, titles = colours_of(reading.format), reading.titles
-    look = Look(
-        colour=lambda claim: colours.get(claim.seat, 0),
-        who=lambda claim: titles.get(claim.seat, claim.seat),
-        link=link,
-        decisive=decisive(reading),
-    )
-    return claim_map(_layers(reading, ledger), look, stacked=stacked)
+    return claim_map(_layers(reading, ledger), Look(seated(reading, ledger), link, decisive(reading)), stacked=stacked)
 
 
 def decisive(reading: Reading) -> frozenset[str]:
@@ -48,11 +28,12 @@ def decisive(reading: Reading) -> frozenset[str]:
     return frozenset(each.id for each in trust.claims.decided_by) if trust and trust.claims else frozenset()
 
 
-def _layers(reading: Reading, ledger: Ledger) -> list[Layer]:
+def _layers(reading: Reading, ledger: Ledger) -> dict[str, list[Claim]]:
+    """The claims of speeches that belong together, under what readers call these."""
     turns = {turn.position: turn for turn in reading.turns}
-
-    def title(claim: Claim) -> str:
+    found: dict[str, list[Claim]] = {}
+    for claim in ledger.claims:
         turn = turns[claim.turn]
-        return f"Round {turn.round} · {turn.kind}" if turn.round else turn.kind.capitalize()
-
-    return layers_of(ledger, title)
+        title = f"Round {turn.round} · {turn.kind}" if turn.round else turn.kind.capitalize()
+        found.setdefault(title, []).append(claim)
+    return found

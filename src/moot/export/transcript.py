@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from moot.core.debate import Outcome, Record
+from moot.core.debate import Outcome
 from moot.core.events import TurnFinished
 from moot.core.trace import iso
 from moot.reading.debate import Reading, Section
@@ -22,10 +22,11 @@ from moot.trust.figures import section
 def transcript(reading: Reading) -> str:
     """Every word of a debate, with its outcome, as markdown."""
     folded, say = reading.format.folded, _language(reading)
+    none = f"There is none: the debate is {reading.record.status}."
     blocks = [
         *_heading(reading),
         f"## {say('Outcome')}",
-        *(outcome_blocks(reading.outcome) if reading.outcome else _no_outcome(reading.record)),
+        *(outcome_blocks(reading.outcome) if reading.outcome else [none]),
         *(
             block
             for section in reading.sections
@@ -112,10 +113,6 @@ def _front_matter(reading: Reading, question: str) -> str:
             "models": models,
         }
     )
-
-
-def _no_outcome(record: Record) -> Iterator[str]:
-    yield f"There is none: the debate is {record.status}."
 
 
 def _turns(turns: Iterable[TurnFinished], folded: Collection[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from moot.core.charts import HIGHEST, ChartData, CountChart, LineChart, MarginCh
 from moot.core.debate import NO_USAGE, Record, Turn, Usage
 from moot.export.charts.bars import Amount, Measure, bars
 from moot.export.charts.drawing import Chart
-from moot.export.charts.lines import Axis, lines
+from moot.export.charts.lines import lines
 from moot.export.charts.margins import margins
 from moot.export.charts.scores import scores
 from moot.export.charts.stands import stands
@@ -32,8 +32,7 @@ class Drawn(NamedTuple):
 def drawn(name: str, data: ChartData, look: Drawn) -> Chart | None:
     """A chart that a format declares; what is no number on the scale is left out."""
     if isinstance(data, LineChart):
-        axis = Axis(data.high, data.text)
-        return lines(name, data.title, data.shown(), axis, data.threshold, look.colours, data.finding)
+        return lines(name, data, look.colours)
     if isinstance(data, MarginChart):
         first, second = (look.colours.get(seat, at) for at, seat in enumerate(data.seats))
         return margins(name, data, (first, second))

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from moot.core.claims import Claim, How, Ledger
-from moot.export.charts.drawing import point
-from moot.text.plain import printable
+from moot.core.claims import Claim, How
+from moot.export.charts.drawing import escaped, in_one_line, point
 
 BOX, GAP, LEFT, TOP, BETWEEN = 234, 70, 40, 48, 14
 ROOM, LINES = 32, 4
@@ -38,13 +37,6 @@ MARKER: Mapping[How, str] = {
 }
 
 
-class Layer(NamedTuple):
-    """The claims of speeches that belong together, under what readers call these."""
-
-    title: str
-    claims: Sequence[Claim]
-
-
 class Box(NamedTuple):
     x: float
     y: float
@@ -56,18 +48,35 @@ class Box(NamedTuple):
         return self.y + self.height / 2
 
 
+class Seated(NamedTuple):
+    """Whoever makes claims: a name, a colour and a shape."""
+
+    name: str
+    colour: int
+
+    @property
+    def shape(self) -> int:
+        return max(0, self.colour - 1)
+
+    @property
+    def mark(self) -> str:
+        return point(self.shape, 6, 6, 1.25)
+
+
 class Look(NamedTuple):
     """What a map shows of a claim besides its words."""
 
-    colour: Callable[[Claim], int]
-    who: Callable[[Claim], str]
+    seats: Mapping[str, Seated]
     link: Callable[[Claim], str]
+    """Where a claim leads, "" if nowhere."""
     decisive: frozenset[str] = frozenset()
 
 
-def claim_map(layers: Sequence[Layer], look: Look, *, stacked: bool = False) -> str:
-    """The whole of it as SVG; every claim is a link to where it was made. Stacked, its layers are one column."""
-    made = [list(layer.claims) for layer in layers]
+def claim_map(layers: Mapping[str, Sequence[Claim]], look: Look, *, stacked: bool = False) -> str:
+    """The whole of it as SVG: claims under what readers call the speeches they are from, each a link to where it was
+    made. Stacked, its layers are one column.
+    """
+    made = [list(claims) for claims in layers.values()]
     ordered = made if stacked else _ordered(made)
     boxes, height = _stacked(ordered) if stacked else _boxes(ordered)
     columns = 1 if stacked else len(layers)
@@ -80,8 +89,8 @@ def claim_map(layers: Sequence[Layer], look: Look, *, stacked: bool = False) -> 
             f' height="{height:.0f}" role="group" aria-label="{label}"><defs>{MARKERS}</defs>',
             *(
                 f'<text class="layer" x="{boxes[own[0].id].x:g}" y="{boxes[own[0].id].y - 12 if stacked else 26:.0f}">'
-                f"{_clean(layer.title)}</text>"
-                for layer, own in zip(layers, ordered, strict=True)
+                f"{escaped(title)}</text>"
+                for title, own in zip(layers, ordered, strict=True)
             ),
             *(_line(claim, boxes, link.how, link.to) for claim in _all(ordered) for link in claim.links),
             *(_node(claim, boxes[claim.id], look) for claim in _all(ordered)),
@@ -93,14 +102,6 @@ def claim_map(layers: Sequence[Layer], look: Look, *, stacked: bool = False) -> 
 def _size(layers: int) -> str:
     """Four layers are made to fit a usual window; more have their size, and are scrolled."""
     return " wide" if layers == 4 else " widest" if layers > 4 else ""
-
-
-def layers_of(ledger: Ledger, title: Callable[[Claim], str]) -> list[Layer]:
-    """Claims under the same title, in the order in which these begin."""
-    found: dict[str, list[Claim]] = {}
-    for claim in ledger.claims:
-        found.setdefault(title(claim), []).append(claim)
-    return [Layer(name, claims) for name, claims in found.items()]
 
 
 def _all(layers: Sequence[Sequence[Claim]]) -> Iterator[Claim]:
@@ -175,23 +176,23 @@ def _line(claim: Claim, boxes: Mapping[str, Box], how: How, to: str) -> str:
 
 
 def _node(claim: Claim, box: Box, look: Look) -> str:
-    decisive = claim.id in look.decisive
+    decisive, seat = claim.id in look.decisive, look.seats[claim.seat]
     status = f"{'decisive · ' if decisive else ''}{claim.status or ''}"
-    label = ", ".join(filter(None, (claim.id, look.who(claim), status)))
-    kinds = f"node seat-{look.colour(claim)}{' gone' if claim.status in FALLEN else ''}{' key' if decisive else ''}"
+    label = ", ".join(filter(None, (claim.id, seat.name, status)))
+    kinds = f"node seat-{seat.colour}{' gone' if claim.status in FALLEN else ''}{' key' if decisive else ''}"
     x, y = box.x, round(box.y)
     leads = f' href="{escape(url)}"' if (url := look.link(claim)) else ""
     return "".join(
         (
             f'<a class="{kinds}"{leads} data-id="{claim.id}" data-turn="{claim.turn}"'
-            f' data-status="{claim.status or ""}" aria-label="{_clean(label)}: {_clean(claim.text)}">',
+            f' data-status="{claim.status or ""}" aria-label="{escaped(label)}: {escaped(claim.text)}">',
             f'<rect class="box" x="{x:g}" y="{y}" width="{BOX}" height="{box.height:g}" rx="7"/>',
             f'<rect class="edge" x="{x:g}" y="{y + 1}" width="4" height="{box.height - 2:g}" rx="2"/>',
-            point(max(0, look.colour(claim) - 1), x + 17, y + 15),
+            point(seat.shape, x + 17, y + 15),
             f'<text class="id" x="{x + 28:g}" y="{y + 19}">{claim.id}</text>',
             f'<text class="end" x="{x + BOX - 10:g}" y="{y + 19}">{status}</text>',
             *(
-                f'<text class="words" x="{x + 14:g}" y="{y + 38 + LINE * at}">{_clean(words)}</text>'
+                f'<text class="words" x="{x + 14:g}" y="{y + 38 + LINE * at}">{escaped(words)}</text>'
                 for at, words in enumerate(box.lines)
             ),
             "</a>",
@@ -202,7 +203,7 @@ def _node(claim: Claim, box: Box, look: Look) -> str:
 def _wrapped(text: str) -> tuple[str, ...]:
     """Lines that fit, at words where there are words; what is too much ends in an ellipsis."""
     lines = [""]
-    for word in _one_line(text).split():
+    for word in in_one_line(text).split():
         for part in chop_cells(word, ROOM) or [""]:
             glued = f"{lines[-1]} {part}".strip()
             if cell_len(glued) <= ROOM:
@@ -212,11 +213,3 @@ def _wrapped(text: str) -> tuple[str, ...]:
         if len(lines) > LINES:
             return (*lines[: LINES - 1], f"{chop_cells(lines[LINES - 1], ROOM - 1)[0]}…")
     return tuple(lines)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(printable(text).split())
-
-
-def _clean(text: str) -> str:
-    return escape(_one_line(text))

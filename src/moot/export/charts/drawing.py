@@ -85,12 +85,12 @@ def chart(
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {_number(width)} {_number(height)}"'
         f' role="img" aria-labelledby="chart-{name}-title chart-{name}-desc">',
-        f'<title id="chart-{name}-title">{_clean(title)}</title>',
-        f'<desc id="chart-{name}-desc">{_clean(description)}</desc>',
+        f'<title id="chart-{name}-title">{escaped(title)}</title>',
+        f'<desc id="chart-{name}-desc">{escaped(description)}</desc>',
         *marks,
         "</svg>",
     )
-    cells = tuple(tuple(map(_one_line, row)) for row in (header, *rows))
+    cells = tuple(tuple(map(in_one_line, row)) for row in (header, *rows))
     return Chart(title, "\n".join(svg), cells[0], cells[1:], finding, width > WIDTH, tuple(key))
 
 
@@ -140,7 +140,7 @@ def path(kind: str, stretches: Iterable[Points]) -> str:
 
 def words(kind: str, text: str, x: float, y: float, anchor: Anchor = "start", room: float = WIDTH) -> str:
     """A line of text, cut to the room there is for it."""
-    return f'<text class="{kind}" {_numbers(x=x, y=y)} text-anchor="{anchor}">{_clean(fitting(text, room))}</text>'
+    return f'<text class="{kind}" {_numbers(x=x, y=y)} text-anchor="{anchor}">{escaped(fitting(text, room))}</text>'
 
 
 def series_class(number: int) -> str:
@@ -148,12 +148,12 @@ def series_class(number: int) -> str:
 
 
 def fitting(text: str, room: float) -> str:
-    text, cells = _one_line(text), int(room / LETTER)
+    text, cells = in_one_line(text), int(room / LETTER)
     return text if cell_len(text) <= cells else f"{set_cell_size(text, max(0, cells - 1)).rstrip()}…"
 
 
 def width_of(text: str) -> float:
-    return cell_len(_one_line(text)) * LETTER
+    return cell_len(in_one_line(text)) * LETTER
 
 
 def ticks(high: float, most: int = 6) -> tuple[float, ...]:
@@ -165,16 +165,16 @@ def ticks(high: float, most: int = 6) -> tuple[float, ...]:
     return tuple(number * step for number in range(floor(high / step + 1e-9) + 1))
 
 
-def _one_line(text: str) -> str:
+def in_one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def _clean(text: str) -> str:
-    return escape(_one_line(text))
+def escaped(text: str) -> str:
+    return escape(in_one_line(text))
 
 
 def _tipped(tag: str, attributes: str, tip: str) -> str:
-    return f"<{tag} {attributes}><title>{_clean(tip)}</title></{tag}>" if tip else f"<{tag} {attributes}/>"
+    return f"<{tag} {attributes}><title>{escaped(tip)}</title></{tag}>" if tip else f"<{tag} {attributes}/>"
 
 
 def _numbers(**values: float) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from moot.core.charts import Series, Threshold
+from moot.core.charts import LineChart, Series, Threshold
 from moot.export.charts import drawing as draw
 from moot.export.charts.drawing import WIDTH, Chart, Scale
 
@@ -16,13 +16,6 @@ LABEL = 16.0
 """The height of a name."""
 WIDEST_NAME = 150.0
 MAX_TICKS = 10
-
-
-class Axis(NamedTuple):
-    """From 0 to `high`, and how a value on it is told."""
-
-    high: float
-    told: Callable[[float], str]
 
 
 class PlotArea(NamedTuple):
@@ -45,45 +38,37 @@ class PlotArea(NamedTuple):
         return self.x.at(self.rounds.index(round)), self.y.at(series.values[round])
 
 
-def lines(
-    name: str,
-    title: str,
-    given: Sequence[Series],
-    axis: Axis,
-    threshold: Threshold | None = None,
-    colours: Mapping[str, int] | None = None,
-    finding: str = "",
-) -> Chart | None:
+def lines(name: str, data: LineChart, colours: Mapping[str, int]) -> Chart | None:
     """None when no series has a value; `colours` are those of seats, whose series have them."""
-    shown = [series for series in given if series.values]
+    shown = data.shown()
     if not shown:
         return None
-    frame = _frame(shown, axis, TOP + (KEY if threshold else 0))
-    marks = [*_grid(frame, axis), *(_threshold(frame, threshold) if threshold else ())]
-    numbers = [(colours or {}).get(series.seat, at) for at, series in enumerate(shown)]
+    frame = _frame(shown, data, TOP + (KEY if data.threshold else 0))
+    marks = [*_grid(frame, data), *(_threshold(frame, data.threshold) if data.threshold else ())]
+    numbers = [colours.get(series.seat, at) for at, series in enumerate(shown)]
     for number, series in zip(numbers, shown, strict=True):
-        marks += _series(frame, axis, number, series)
-    marks += _names(frame, axis, shown, numbers)
-    description = "; ".join(_course(series, axis) for series in shown)
+        marks += _series(frame, data, number, series)
+    marks += _names(frame, data, shown, numbers)
+    description = "; ".join(_course(series, data) for series in shown)
     header = ("round", *(series.name for series in shown))
-    rows = _rows(frame, axis, shown)
-    return draw.chart(name, title, description, frame.y.start + 24, marks, header, rows, finding=finding)
+    rows = _rows(frame, data, shown)
+    return draw.chart(name, data.title, description, frame.y.start + 24, marks, header, rows, finding=data.finding)
 
 
-def _frame(shown: Sequence[Series], axis: Axis, top: float) -> PlotArea:
+def _frame(shown: Sequence[Series], data: LineChart, top: float) -> PlotArea:
     rounds = tuple(sorted({round for series in shown for round in series.values}))
-    names = min(WIDEST_NAME, max(draw.width_of(_ending(series, axis)) for series in shown))
+    names = min(WIDEST_NAME, max(draw.width_of(_ending(series, data)) for series in shown))
     bottom = top + max(MIN_HEIGHT, LABEL * len(shown))
     right = WIDTH - names - 22
     ends = (LEFT + 6, right) if len(rounds) > 1 else ((LEFT + right) / 2,) * 2
-    return PlotArea(Scale(0, len(rounds) - 1, *ends), Scale(0, axis.high, bottom, top), rounds)
+    return PlotArea(Scale(0, len(rounds) - 1, *ends), Scale(0, data.high, bottom, top), rounds)
 
 
-def _grid(frame: PlotArea, axis: Axis) -> Iterator[str]:
-    for value in draw.ticks(axis.high):
+def _grid(frame: PlotArea, data: LineChart) -> Iterator[str]:
+    for value in draw.ticks(data.high):
         y = frame.y.at(value)
         yield draw.line("grid", LEFT, y, frame.right, y)
-        yield draw.words("tick", axis.told(value), LEFT - 6, y + 4, "end")
+        yield draw.words("tick", data.text(value), LEFT - 6, y + 4, "end")
     yield draw.words("tick", "round", LEFT - 6, frame.y.start + 19, "end")
     every = -(-len(frame.rounds) // MAX_TICKS)
     for at, round in list(enumerate(frame.rounds))[::every]:
@@ -97,10 +82,10 @@ def _threshold(frame: PlotArea, threshold: Threshold) -> Iterator[str]:
     yield draw.words("key", threshold.text, LEFT + 30, 12)
 
 
-def _series(frame: PlotArea, axis: Axis, number: int, series: Series) -> Iterator[str]:
+def _series(frame: PlotArea, data: LineChart, number: int, series: Series) -> Iterator[str]:
     yield draw.path(f"line {draw.series_class(number)}", _stretches(frame, series))
     for round in sorted(series.values):
-        tip = f"{series.name}, round {round}: {axis.told(series.values[round])}"
+        tip = f"{series.name}, round {round}: {data.text(series.values[round])}"
         yield draw.point(number, *frame.place(series, round), frame.size, tip)
 
 
@@ -117,12 +102,12 @@ def _stretches(frame: PlotArea, series: Series) -> Iterator[draw.Points]:
         yield tuple(stretch)
 
 
-def _names(frame: PlotArea, axis: Axis, shown: Sequence[Series], numbers: Sequence[int]) -> Iterator[str]:
+def _names(frame: PlotArea, data: LineChart, shown: Sequence[Series], numbers: Sequence[int]) -> Iterator[str]:
     ends = [frame.place(series, max(series.values))[1] for series in shown]
-    x = WIDTH - min(WIDEST_NAME, max(draw.width_of(_ending(series, axis)) for series in shown))
+    x = WIDTH - min(WIDEST_NAME, max(draw.width_of(_ending(series, data)) for series in shown))
     for number, series, y in zip(numbers, shown, _apart(ends, frame.y), strict=True):
         yield draw.point(number, x - 8, y)
-        yield draw.words("row-name", _ending(series, axis), x, y + 4, room=WIDEST_NAME)
+        yield draw.words("row-name", _ending(series, data), x, y + 4, room=WIDEST_NAME)
 
 
 def _apart(wanted: Sequence[float], scale: Scale) -> list[float]:
@@ -140,16 +125,16 @@ def _apart(wanted: Sequence[float], scale: Scale) -> list[float]:
     return placed
 
 
-def _ending(series: Series, axis: Axis) -> str:
-    return f"{axis.told(series.values[max(series.values)])} {series.name}"
+def _ending(series: Series, data: LineChart) -> str:
+    return f"{data.text(series.values[max(series.values)])} {series.name}"
 
 
-def _course(series: Series, axis: Axis) -> str:
+def _course(series: Series, data: LineChart) -> str:
     first, last = min(series.values), max(series.values)
-    begins = f"{series.name}: {axis.told(series.values[first])} in round {first}"
-    return begins if first == last else f"{begins}, {axis.told(series.values[last])} in round {last}"
+    begins = f"{series.name}: {data.text(series.values[first])} in round {first}"
+    return begins if first == last else f"{begins}, {data.text(series.values[last])} in round {last}"
 
 
-def _rows(frame: PlotArea, axis: Axis, shown: Sequence[Series]) -> Iterator[tuple[str, ...]]:
+def _rows(frame: PlotArea, data: LineChart, shown: Sequence[Series]) -> Iterator[tuple[str, ...]]:
     for round in frame.rounds:
-        yield (str(round), *(axis.told(each.values[round]) if round in each.values else "–" for each in shown))
+        yield (str(round), *(data.text(each.values[round]) if round in each.values else "–" for each in shown))
