@@ -13,6 +13,7 @@ from moot.core.charts import ChartData
 from moot.core.table import Rows
 from moot.core.trust import Level
 from moot.text.language import sentences
+from moot.text.plain import capitalized
 
 Look: TypeAlias = Literal["check", "flag", "turn", "plus", "file"]
 """What stands before a line: something settled, a goal, what may still turn, what speaks for it, a document."""
@@ -223,14 +224,14 @@ def _cut(sentence: str) -> tuple[str, str]:
     if len(head) > MAX_HEADLINE:
         head = f"{head[: MAX_HEADLINE - 1].rsplit(' ', 1)[0]}…"
         rest = rest or sentence
-    return head, rest[:1].upper() + rest[1:]
+    return head, capitalized(rest)
 
 
 def bold_to_colon(text: str) -> Line:
     """A condition, bold up to its first colon or full stop where more follows."""
     head, colon, rest = text.partition(": ")
     if colon and rest:
-        return Line(rest[:1].upper() + rest[1:], strong=head.removesuffix(".") + ".")
+        return Line(capitalized(rest), strong=head.removesuffix(".") + ".")
     first, *others = sentences(text) or [text]
     return Line(" ".join(others), strong=first) if others else Line(text)
 
@@ -251,7 +252,14 @@ def present(*sections: Section | None) -> tuple[Section, ...]:
 
 def charts_in(page: OutcomePage) -> Iterator[ChartData]:
     """In the order in which a reader meets them."""
+    return (part.chart for part in parts_in(page) if isinstance(part, Figure))
+
+
+def parts_in(page: OutcomePage) -> Iterator[Part]:
+    """All of its sections, also those that stand beside each other."""
     for section in page.sections:
         for part in section.parts:
-            inner = [each for block in part.blocks for each in block.parts] if isinstance(part, Beside) else [part]
-            yield from (each.chart for each in inner if isinstance(each, Figure))
+            if isinstance(part, Beside):
+                yield from (each for block in part.blocks for each in block.parts)
+            else:
+                yield part

@@ -16,7 +16,6 @@ from pydantic import JsonValue
 from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.claims import Claim
-from moot.core.debate import Usage
 from moot.core.duration import span_seconds
 from moot.reading.debate import Reading
 from moot.reading.words import cost_text, short_model
@@ -199,10 +198,9 @@ def _value(value: JsonValue) -> str:
 
 
 def _taken(reading: Reading) -> dict[str, str]:
-    usage: Usage = reading.usage
-    rounds = max((turn.round or 0 for turn in reading.turns), default=0)
+    usage = reading.usage
     return {
-        "rounds": str(rounds),
+        "rounds": str(reading.rounds),
         "time": f"{span_seconds(reading.turns):.0f} s",
         "calls": str(usage.calls),
         "tokens": f"{usage.input_tokens:,} in, {usage.output_tokens:,} out",

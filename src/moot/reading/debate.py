@@ -243,6 +243,11 @@ class Reading:
         return usage_of(self.turns[self.record.copied :])
 
     @property
+    def rounds(self) -> int:
+        """How many have begun."""
+        return max((turn.round or 0 for turn in self.turns), default=0)
+
+    @property
     def trace(self) -> Trace:
         whole = trace(self.record, self.turns, self.stored.rating, self.stored.ticks)
         return {**whole, "sources": sources_view(self).model_dump(mode="json")} if self.sources.sources else whole

@@ -13,7 +13,7 @@ from moot.core.trust import Coverage
 from moot.errors import NotFound
 from moot.sources.references import Fault, SourceUse, Unresolved, Use
 from moot.text.language import Language
-from moot.text.plain import shortened
+from moot.text.plain import capitalized, shortened
 
 if TYPE_CHECKING:
     from moot.reading.debate import Reading
@@ -112,7 +112,7 @@ def summary_lines(reading: Reading) -> Iterator[str]:
         if found := report.of_use(use):
             named = ", ".join(f"{each.tag} {each.name}" for each in found[:MAX_NAMED])
             more = f" (+{len(found) - MAX_NAMED})" if len(found) > MAX_NAMED else ""
-            yield f"{_sentence(use_text(say, use))}: {named}{more}"
+            yield f"{capitalized(use_text(say, use))}: {named}{more}"
     if report.unresolved:
         yield say("Citations that lead nowhere: {number}", number=len(report.unresolved))
 
@@ -131,7 +131,3 @@ def fault_text(reading: Reading, found: Unresolved) -> str:
     say = reading.record.language
     who = reading.titles.get(next(turn.seat for turn in reading.turns if turn.position == found.turn), "")
     return f"{who}, {say('turn {number}', number=found.turn)}: {as_cited(found)} – {why(say, found)}"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -56,7 +56,7 @@ def language_of(text: str, chosen: str = "") -> Language:
     if chosen:
         named = (each for each in known.values() if chosen.casefold() in (each.code, each.name.casefold()))
         return next(named, known["en"])
-    return known[_detected(text[:MAX_READ])]
+    return known[_told(text[:MAX_READ])[0]]
 
 
 @cache
@@ -90,10 +90,6 @@ def seems_english(text: str) -> bool:
     if not text.isascii() and sum(char.isascii() for char in text) < len(text) * 0.9:
         return False
     return code == "en" and (share >= SOME or len(_WORD.findall(text)) < FEW)
-
-
-def _detected(text: str) -> str:
-    return _told(text)[0]
 
 
 @lru_cache(maxsize=256)

@@ -40,6 +40,11 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
+def capitalized(text: str) -> str:
+    """With a capital at its beginning, and all else as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def one_line(text: str) -> str:
     """Text somebody else wrote in one line of letters that can be printed."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

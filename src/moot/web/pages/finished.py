@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from moot.app import App
 from moot.app.rejudging import forks_of
-from moot.core.claims import Claim
-from moot.core.page import Beside, Part, Quoted
+from moot.core.page import Quoted, parts_in
 from moot.errors import InvalidInput
 from moot.reading.comparison import Comparison, Piece, marked
 from moot.reading.debate import Reading
@@ -116,7 +115,7 @@ def compared(both: Comparison) -> dict[str, Any]:
         "both": both,
         "sides": (_side("A", both.a, both), _side("B", both.b, both)),
         "texts": tuple(_texts(both)),
-        "who": lambda claim, side: _who(claim, both.a if side == "a" else both.b),
+        "who": lambda claim, side: (both.a if side == "a" else both.b).titles.get(claim.seat, claim.seat),
     }
 
 
@@ -147,13 +146,6 @@ def _trust(reading: Reading) -> str:
 
 
 def _dissent(reading: Reading) -> str:
-    parts: list[Part] = []
-    for section in reading.page.sections if reading.page else ():
-        for part in section.parts:
-            parts += [each for block in part.blocks for each in block.parts] if isinstance(part, Beside) else [part]
+    parts = parts_in(reading.page) if reading.page else ()
     lines = [each for part in parts if isinstance(part, Quoted) for each in part.lines]
     return "\n".join(": ".join(filter(None, (reading.titles.get(each.seat), each.text))) for each in lines)
-
-
-def _who(claim: Claim, reading: Reading) -> str:
-    return reading.titles.get(claim.seat, claim.seat)

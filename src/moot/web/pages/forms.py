@@ -15,6 +15,7 @@ from moot.core.debate import JsonObject, Limits, Seat, Settings
 from moot.core.format import AnyFormat, Choice
 from moot.errors import InvalidInput
 from moot.reading.seats import colours_of
+from moot.text.plain import capitalized
 from moot.web.pages import form_values
 from moot.web.pages.faults import fault_text
 from moot.web.pages.form_values import PER_SEAT, Posted, Schema, Widget
@@ -196,10 +197,6 @@ def _group(format: AnyFormat, name: str) -> Group:
     return "models" if name in Settings.model_fields or name.startswith("model_") else "more"
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def label(name: str, schema: Schema) -> str:
     """What a format calls a setting, or its name."""
     group = name.removeprefix("model_")
@@ -225,7 +222,7 @@ def _made(
         label(name, schema),
         widget,
         _group(format, name),
-        _sentence(schema.get("description", "")),
+        capitalized(schema.get("description", "")),
         form_values.last(given, full),
         faults.get(name, ""),
         _options(schema, choices, widget),
@@ -257,7 +254,7 @@ def _options(schema: Schema, choices: Sequence[Choice], widget: Widget) -> tuple
 def _hints(description: str) -> dict[str, str]:
     """What each value means, where a description tells that: `quick: once; careful: up to eight times`."""
     told = (part.partition(": ") for part in description.split("; "))
-    return {name.strip(): _sentence(hint.strip()) for name, _, hint in told if hint}
+    return {name.strip(): capitalized(hint.strip()) for name, _, hint in told if hint}
 
 
 def _seat_fields(format: AnyFormat, name: str, given: Posted, faults: Mapping[str, str]) -> Iterator[FormField]:

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from moot.core.debate import Status
+from moot.core.duration import span_seconds
 from moot.core.events import StepRetrying
 from moot.core.format import AnyFormat, Starter
 from moot.core.stored import StoredDebate
@@ -32,7 +33,7 @@ from moot.web.pages.form_values import as_posted, last, schemas
 from moot.web.pages.frame import Frame, to
 from moot.web.pages.posting import key_of, posted_by
 from moot.web.pages.running_on import RunsOn, money, runs_on
-from moot.web.pages.views import deadline_of, duration_text, in_a_line, spoken_seconds
+from moot.web.pages.views import deadline_of, duration_text, in_a_line
 from moot.web.schemas import cursor, cursor_from
 
 if TYPE_CHECKING:
@@ -193,20 +194,19 @@ def _asks(reading: Reading) -> dict[str, Any]:
         "left": f"waits another {duration_text(max(60, left // 60 * 60))}, then it is paused; nothing is lost"
         if left > 0
         else "",
-        "round": max((turn.round or 0 for turn in reading.turns), default=0),
+        "round": reading.rounds,
     }
 
 
 def _goes_on(reading: Reading, retries: Sequence[StepRetrying]) -> dict[str, Any]:
-    rounds = max((turn.round or 0 for turn in reading.turns), default=0)
     most = reading.record.settings.get("max_rounds")
     last_turn = next((event for event in reversed(reading.events) if event.seat in reading.record.seats), None)
     return {
         "debate": reading,
-        "round": rounds,
+        "round": reading.rounds,
         "rounds": most if isinstance(most, int) else 0,
         "last": last_turn.title if last_turn else "",
-        "time": duration_text(spoken_seconds(reading)),
+        "time": duration_text(span_seconds(reading.turns)),
         "retries": [f"{title_of(each)}: {each.error}, attempt {each.attempt} of {each.attempts}" for each in retries],
     }
 

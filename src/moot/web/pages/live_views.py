@@ -29,8 +29,11 @@ class Group(NamedTuple):
     """Turns that stand beside each other: they ran at the same time, or only examine what was said."""
 
     turns: tuple[TurnCard, ...]
-    checks: bool
-    """Whether they only examine."""
+
+    @property
+    def checks(self) -> bool:
+        """Whether they only examine."""
+        return self.turns[0].folded
 
 
 class Part(NamedTuple):
@@ -97,7 +100,7 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
 
 def _part(section: Cards, lanes: Mapping[str, int]) -> Part:
     groups = groupby(section.turns, key=lambda card: _beside(card, lanes))
-    return Part(section.title, key_of(section.title), tuple(_group(tuple(turns)) for _, turns in groups))
+    return Part(section.title, key_of(section.title), tuple(Group(tuple(turns)) for _, turns in groups))
 
 
 def _lanes(reading: Reading) -> dict[str, int]:
@@ -119,10 +122,6 @@ def _beside(card: TurnCard, lanes: Mapping[str, int]) -> tuple[object, ...]:
         return (card.event.kind,)
     is_lane = card.event.seat in lanes and card.event.round
     return (card.event.kind, card.event.round) if card.beside or is_lane else (card.event.position,)
-
-
-def _group(turns: tuple[TurnCard, ...]) -> Group:
-    return Group(turns, turns[0].folded)
 
 
 def _seats(reading: Reading) -> Iterator[LiveSeat]:

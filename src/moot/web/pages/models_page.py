@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from starlette.responses import Response
@@ -70,7 +69,8 @@ class ModelsPage:
         lines = await self._seats()
         used = {line.model for line in lines}
         providers = await asyncio.gather(*map(self._provider, self._app.models.shown))
-        shown = _ordered([*(line for line in providers if line.state != "off"), self._built_in()])
+        known = [*(line for line in providers if line.state != "off"), self._built_in()]
+        shown = sorted(known, key=lambda line: line.state == "warn")  # what works first
         if tested and tested not in {line.model for line in shown}:
             raise InvalidInput(f"{tested!r} is not on this page; test one of the models that are")
         result = await self._tried(tested) if tested else ""
@@ -140,11 +140,6 @@ class ModelsPage:
         how = "Runs in moot's own process. The built-in one is for trying moot out: its debates decide nothing."
         models = tuple(f"local:{name}" for name in names())
         return ProviderLine("built in", "", self._app.models.local_state(), how, models, model=BUILT_IN_MODEL)
-
-
-def _ordered(lines: Iterable[ProviderLine]) -> list[ProviderLine]:
-    """What works first."""
-    return sorted(lines, key=lambda line: line.state == "warn")
 
 
 def _named(provider: str, model: str | None) -> str:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from moot.core.claims import Claim, Ledger
 from moot.core.duration import span_seconds
-from moot.core.page import Beside, Decisive, Figure, OutcomePage, Part, Prose, Section, Steps, charts_in
+from moot.core.page import Beside, Decisive, Figure, OutcomePage, Part, Prose, Section, Steps, charts_in, parts_in
 from moot.core.trace import iso
 from moot.core.trust import CHECKS
 from moot.errors import InvalidInput
@@ -25,6 +25,7 @@ from moot.reading.seats import colours_of
 from moot.reading.sources import fault_text, use_text
 from moot.sources.references import Use
 from moot.web.pages.markdown import Citing, cited_speech, document
+from moot.web.pages.running_on import thousands
 from moot.web.pages.views import Cards, cards, cost_text, duration_text, seat_rows
 
 FIRST_PAGE = ("change", "steps", "options", "scores", "tests", "stable", "open", "answer", "ballots")
@@ -97,7 +98,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
     ledger = reading.ledger
     sections = tuple(making.section(each) for each in page.sections)
     transcript = tuple(cards(reading))
-    has_document = any(isinstance(part, Prose) and part.is_document for each in page.sections for part in each.parts)
+    has_document = any(isinstance(part, Prose) and part.is_document for part in parts_in(page))
     return {
         "page": page,
         "inline": making.inline,
@@ -111,7 +112,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
         "transcript": transcript,
         "sides": _sides(reading),
         "is_short": len(reading.turns) <= MAX_OPEN,
-        "chips": tuple(_chips(transcript)),
+        "chips": tuple((each.title, each.turns[0].event.position) for each in transcript),
         "speakers": tuple(_speakers(transcript, making.looks)),
         "more_charts": making.others(page),
         "taken": taken(reading.record, reading.turns, making.drawn),
@@ -123,7 +124,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
         "runs_on": runs_on(reading),
         "first_page": FIRST_PAGE if not has_document else tuple(each for each in FIRST_PAGE if each != "stable"),
         "can_be_issue": outcome.issue(reading.record) is not None,
-        "has_steps": any(isinstance(part, Steps) for section in page.sections for part in section.parts),
+        "has_steps": any(isinstance(part, Steps) for part in parts_in(page)),
         "created": iso(reading.record.created_at),
     }
 
@@ -246,12 +247,6 @@ def _counts(ledger: Ledger) -> tuple[tuple[str, int], ...]:
 # The transcript
 
 
-def _chips(transcript: Sequence[Cards]) -> Iterator[tuple[str, int]]:
-    """Each part of the transcript, and the position of its first turn."""
-    for each in transcript:
-        yield each.title, each.turns[0].event.position
-
-
 def _speakers(transcript: Sequence[Cards], looks: Mapping[str, SeatLook]) -> Iterator[tuple[str, SeatLook]]:
     spoken = dict.fromkeys(card.event.seat for each in transcript for card in each.turns if card.spoken)
     return ((seat, looks.get(seat, SeatLook(seat.capitalize(), 0))) for seat in spoken)
@@ -278,7 +273,7 @@ def _facts(reading: Reading) -> Iterator[tuple[str, str]]:
     yield "Time", duration_text(span_seconds(turns))
     yield "Calls", f"{usage.calls:,}"
     about = "about " if usage.estimated else ""
-    yield "Tokens", f"{about}{_thousands(usage.input_tokens)} in, {_thousands(usage.output_tokens)} out"
+    yield "Tokens", f"{about}{thousands(usage.input_tokens)} in, {thousands(usage.output_tokens)} out"
     if usage.cached_tokens and usage.input_tokens:
         yield "from cache", f"{usage.cached_tokens / usage.input_tokens:.0%} of what was sent"
     checking = sum(turn.usage.output_tokens for turn in turns if turn.kind in CHECKS | reading.format.folded)
@@ -286,7 +281,3 @@ def _facts(reading: Reading) -> Iterator[tuple[str, str]]:
         yield "of that, checking", f"{checking / usage.output_tokens:.0%}"
     yield "Cost", cost_text(usage)
     yield "Ended", reading.reason or "–"
-
-
-def _thousands(tokens: int) -> str:
-    return f"{tokens:,}" if tokens < 1000 else f"{tokens / 1000:.1f}k" if tokens < 9950 else f"{tokens / 1000:.0f}k"

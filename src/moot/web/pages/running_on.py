@@ -114,7 +114,7 @@ def minutes(seconds: float) -> str:
 
 
 def thousands(number: int) -> str:
-    return f"{number / 1000:.0f}k" if number >= 10_000 else f"{number / 1000:.1f}k" if number >= 1000 else str(number)
+    return str(number) if number < 1000 else f"{number / 1000:.1f}k" if number < 9950 else f"{number / 1000:.0f}k"
 
 
 def check_models(app: App, chosen: Mapping[str, Any]) -> dict[str, str]:

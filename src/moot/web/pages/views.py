@@ -14,7 +14,6 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from moot.core.debate import Action, Turn, Usage
-from moot.core.duration import span_seconds
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
 from moot.core.table import Bar, Cell
@@ -89,10 +88,6 @@ def seat_rows(reading: Reading) -> Iterator[SeatRow]:
             side = f"{reading.sides[seat].word}, " if seat in reading.sides else ""
             title = f"{side}{reading.participants[seat]}"
             yield SeatRow(seat, title, colour, model, len(own), usage_of(own).output_tokens)
-
-
-def spoken_seconds(reading: Reading) -> float:
-    return span_seconds(reading.turns)
 
 
 def deadline_of(reading: Reading) -> float | None:

@@ -155,14 +155,10 @@ class Reader:
         self._woken = asyncio.Event()
         self._beats = False
         self._sending = False
-        self._left = False
+        self.left = False
+        """Sent away in the middle of something, which is not to be completed."""
         self._leaves = False
         self._task: asyncio.Task[Any] | None = asyncio.current_task()
-
-    @property
-    def left(self) -> bool:
-        """Sent away in the middle of something, which is not to be completed."""
-        return self._left
 
     async def listen(self, after: int, record: Record, stored: Sequence[Event]) -> AsyncIterator[bytes]:
         """What was missed since an id, the debate being stored like this, then what happens; ends with the debate."""
@@ -214,8 +210,8 @@ class Reader:
             self._task.uncancel()
 
     def _drop(self) -> None:
-        if self._task and not self._left:
-            self._left = True
+        if self._task and not self.left:
+            self.left = True
             self._task.cancel()
 
     def _take(self) -> tuple[bytes, bool]:
