@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from math import log2
 from pathlib import Path
 from random import Random
@@ -72,6 +73,7 @@ class ScriptedModel:
         return Completion(text=text, finish_reason="stop", usage=usage)
 
 
+@dataclass(frozen=True, slots=True)
 class SimulatedJudge:
     """Debaters whose speeches say their merit, and a judge with known faults that scores what its prompt shows it.
 
@@ -81,19 +83,13 @@ class SimulatedJudge:
     not shown it cannot know. The same request always gets the same reply.
     """
 
-    def __init__(
-        self,
-        merits: tuple[float, float],
-        *,
-        order: float = 0.0,
-        label: float = 0.0,
-        length: float = 0.0,
-        noise: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        self._merits = merits
-        self._order, self._label, self._length, self._noise = order, label, length, noise
-        self._seed = seed
+    merits: tuple[float, float]
+    _: KW_ONLY
+    order: float = 0.0
+    label: float = 0.0
+    length: float = 0.0
+    noise: float = 0.0
+    seed: int = 0
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         text = self.reply(request)
@@ -105,7 +101,7 @@ class SimulatedJudge:
         if request.schema:
             keys = request.schema.schema["properties"]
             return self._judged(request, list(keys) if isinstance(keys, dict) else [])
-        return f"A reason with merit={self._merits[0] if ' words FOR this:' in asked else self._merits[1]}"
+        return f"A reason with merit={self.merits[0] if ' words FOR this:' in asked else self.merits[1]}"
 
     def _judged(self, request: Request, keys: Sequence[str]) -> str:
         speeches = _SPEECH.findall("\n".join(message.content for message in request.messages))
@@ -114,17 +110,18 @@ class SimulatedJudge:
             return json.dumps({"note": "It turns on reasons.", "claims": noted})
         shown = list(dict.fromkeys(name for name, _ in speeches))
         words = {name: sum(len(text.split()) for by, text in speeches if by == name) for name in shown}
-        chance = Random(f"{self._seed} {request.messages}")  # noqa: S311 - a simulation
+        chance = Random(f"{self.seed} {request.messages}")  # noqa: S311 - a simulation
         scores: dict[str, object] = {"summary": f"{' and '.join(shown)} were heard."}
         for key in (key for key in keys if key.startswith("score_")):
             name = next(name for name in shown if name.lower() == key.removeprefix("score_"))
             merit = fmean(float(said) for by, text in speeches if by == name for said in _MERIT.findall(text))
-            merit += self._order * (name == shown[0]) + self._label * (name == min(shown))
-            merit += self._length * log2(words[name]) + chance.gauss(0, self._noise)
+            merit += self.order * (name == shown[0]) + self.label * (name == min(shown))
+            merit += self.length * log2(words[name]) + chance.gauss(0, self.noise)
             scores[key] = min(10, max(0, round(merit)))
         return json.dumps(scores)
 
 
+@dataclass(frozen=True, slots=True)
 class SimulatedVoter:
     """Voters who know the truth of a question, which says `truth=…`, with a known chance, and have known faults.
 
@@ -134,19 +131,13 @@ class SimulatedVoter:
     same request always gets the same reply.
     """
 
-    def __init__(
-        self,
-        right: float,
-        *,
-        alike: float = 0.0,
-        yes: float = 0.0,
-        first: float = 0.0,
-        conforming: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        self._right, self._alike = right, alike
-        self._yes, self._first, self._conforming = yes, first, conforming
-        self._seed = seed
+    right: float
+    _: KW_ONLY
+    alike: float = 0.0
+    yes: float = 0.0
+    first: float = 0.0
+    conforming: float = 0.0
+    seed: int = 0
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         text = self.reply(request)
@@ -159,9 +150,9 @@ class SimulatedVoter:
         letters = list(options) or ["yes", "no"]
         chance = self._chance(asked.rpartition("</turn>")[2])
         read = _ANSWER.findall(asked)
-        if chance.random() < self._yes + self._first and not read:
+        if chance.random() < self.yes + self.first and not read:
             return self._written(letters[0], letters, request)
-        told = read[0] if read and chance.random() < self._conforming else self._answer(asked, chance, options)
+        told = read[0] if read and chance.random() < self.conforming else self._answer(asked, chance, options)
         return self._written(self._letter(told, options, asked), letters, request)
 
     def says(self, name: str, topic: str, options: Sequence[str]) -> str:
@@ -169,7 +160,7 @@ class SimulatedVoter:
         return self._answer(topic, self._chance(f"{name} {topic}"), dict(enumerate(options)))
 
     def _chance(self, text: str) -> Random:
-        return Random(f"{self._seed} {text}")  # noqa: S311 - a simulation
+        return Random(f"{self.seed} {text}")  # noqa: S311 - a simulation
 
     def _answer(self, asked: str, chance: Random, options: Mapping[Any, str]) -> str:
         truth = _TRUTH.findall(asked)[-1]
@@ -178,11 +169,11 @@ class SimulatedVoter:
 
     def _known(self, asked: str) -> float:
         """How likely anybody is right on this question: beta-distributed, so that errors of a question go together."""
-        if not self._alike:
-            return self._right
-        sure = (1 - self._alike) / self._alike
+        if not self.alike:
+            return self.right
+        sure = (1 - self.alike) / self.alike
         topic = _TOPIC.findall(asked)[-1]
-        return self._chance(topic).betavariate(self._right * sure, (1 - self._right) * sure)
+        return self._chance(topic).betavariate(self.right * sure, (1 - self.right) * sure)
 
     def _letter(self, answer: str, options: Mapping[str, str], asked: str) -> str:
         if options:
