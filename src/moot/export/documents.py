@@ -46,7 +46,7 @@ def document(reading: Reading) -> str:
 
 def _map(reading: Reading) -> str:
     """What was claimed as a drawing; its boxes lead to the speeches where these are in the document."""
-    from moot.export.claim_map import drawn, seated
+    from moot.export.charts.claim_map import drawn, seated
 
     ledger, has_turns = reading.ledger, reading.document is None
     if ledger is None or not ledger.claims:

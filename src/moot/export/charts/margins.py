@@ -48,8 +48,12 @@ def _key(data: MarginChart) -> Iterator[tuple[str, str]]:
 
 
 def _height(row: MarginRow, named: bool) -> float:
+    return _above_mean(row, named) + MEAN
+
+
+def _above_mean(row: MarginRow, named: bool) -> float:
     highest = max(Counter(dot.margin for dot in row.dots).values(), default=1)
-    return (NAME if named else 8.0) + highest * STACK + MEAN
+    return (NAME if named else 8.0) + highest * STACK
 
 
 def _ground(data: MarginChart, scale: Scale, bottom: float) -> Iterator[str]:
@@ -67,8 +71,7 @@ def _ground(data: MarginChart, scale: Scale, bottom: float) -> Iterator[str]:
 def _row(row: MarginRow, scale: Scale, top: float, named: bool) -> Iterator[str]:
     if named:
         yield words("strong", row.name, LEFT, top + 15, room=WIDE - LEFT - RIGHT)
-    highest = max(Counter(dot.margin for dot in row.dots).values(), default=1)
-    base = top + (NAME if named else 8.0) + highest * STACK
+    base = top + _above_mean(row, named)
     stacked = Counter[float]()
     for dot in row.dots:
         y = base - STACK * stacked[dot.margin] - STACK / 2

@@ -20,7 +20,7 @@ def stands(name: str, data: StandChart, colours: Mapping[str, int]) -> Chart | N
         return None
     tops, bottom = _lanes(data)
     xs = {round: _x(at, len(rounds)) for at, round in enumerate(rounds)}
-    marks = [*_ground(data, tops, bottom), *_rounds(xs, bottom)]
+    marks = [*_ground(data, tops), *_rounds(xs, bottom)]
     places = _places(data.stands, tops)
     for each in data.stands:
         marks += _line(each, xs, places, colours.get(each.seat, -1))
@@ -32,13 +32,11 @@ def stands(name: str, data: StandChart, colours: Mapping[str, int]) -> Chart | N
 
 def _lanes(data: StandChart) -> tuple[dict[int, tuple[float, float]], float]:
     """Where each lane begins and how high it is: as high as most stood in it at once."""
-    most: dict[int, int] = defaultdict(int)
-    for lane in range(len(data.lanes)):
-        rounds = {round for each in data.stands for round in each.lanes}
-        most[lane] = max((sum(each.lanes.get(round) == lane for each in data.stands) for round in rounds), default=0)
+    rounds = {round for each in data.stands for round in each.lanes}
     tops, top = {}, TOP
     for lane in range(len(data.lanes)):
-        height = 2 * PADDING + STEP * max(0, most[lane] - 1)
+        most = max(sum(each.lanes.get(round) == lane for each in data.stands) for round in rounds)
+        height = 2 * PADDING + STEP * max(0, most - 1)
         tops[lane] = (top, height)
         top += height + GAP
     return tops, top - GAP
@@ -49,7 +47,7 @@ def _x(at: int, number: int) -> float:
     return LEFT + 40 + (room * at / (number - 1) if number > 1 else room / 2)
 
 
-def _ground(data: StandChart, tops: Mapping[int, tuple[float, float]], bottom: float) -> Iterator[str]:
+def _ground(data: StandChart, tops: Mapping[int, tuple[float, float]]) -> Iterator[str]:
     for lane, (top, height) in tops.items():
         won = lane == data.won
         yield rect("lane win" if won else "lane", LEFT, top, WIDE - LEFT - RIGHT, height)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from moot.core.claims import Claim, Ledger
-from moot.export.charts.claim_map import Seated
-from moot.export.claim_map import decisive, drawn, seated
+from moot.export.charts.claim_map import Seated, decisive, drawn, seated
 from moot.reading.debate import Reading
 
 FIRST, LAST = 5, 4
