@@ -124,7 +124,7 @@ def settings(format: AnyFormat, configured: Mapping[str, JsonValue], posted: Pos
     chosen: JsonObject = {}
     faults: dict[str, str] = {}
     for name, schema in form_values.schemas(format).items():
-        full, widget = _posted_as(format, name), form_values.widget_of(name, schema)
+        full, widget = posted_as(format, name), form_values.widget_of(name, schema)
         if name in format.hidden or not any(form_values.under(key, full) for key in posted):
             continue
         try:
@@ -183,7 +183,7 @@ _TYPES = {"int", "str", "float", "bool", "key"}
 # From a schema to a field
 
 
-def _posted_as(format: AnyFormat, name: str) -> str:
+def posted_as(format: AnyFormat, name: str) -> str:
     return name if name == SOURCES else f"{format.name}.{name}"
 
 
@@ -213,7 +213,7 @@ def _made(
     faults: Mapping[str, str],
 ) -> FormField:
     schema = form_values.schemas(format)[name]
-    full, widget = _posted_as(format, name), form_values.widget_of(name, schema)
+    full, widget = posted_as(format, name), form_values.widget_of(name, schema)
     is_posted = any(form_values.under(key, full) for key in posted)
     usual = form_values.as_posted(full, name, schema, shown)
     given = posted if is_posted else usual

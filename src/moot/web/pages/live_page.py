@@ -39,6 +39,3 @@ class LivePage:
         changes: dict[str, JsonValue] = {"models": {last(posted, "seat"): last(posted, "model").strip()}}
         refuse_addresses(changes)
         await self._app.resume(debate_id, changes)
-
-    async def try_now(self, debate_id: str, posted: Posted, who: str) -> None:
-        await self._app.try_now(debate_id)

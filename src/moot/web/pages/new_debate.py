@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from pydantic import JsonValue
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from moot import formats as known_formats
 from moot.app import MAX_TOPIC, check_topic
-from moot.core.debate import JsonObject
+from moot.core.debate import JsonObject, Record
+from moot.core.format import AnyFormat
 from moot.errors import InvalidInput, MootError
 from moot.llm.addresses import refuse_addresses
 from moot.retrieval.folders import MAX_FILES
 from moot.retrieval.sources import MAX_FILE
 from moot.web.api import WebState
 from moot.web.pages.faults import own_words
-from moot.web.pages.form_values import Posted, last
-from moot.web.pages.forms import SOURCES, Form, InvalidFields, form, settings
+from moot.web.pages.form_values import Posted, as_posted, last, schemas
+from moot.web.pages.forms import SOURCES, Form, InvalidFields, defaults, form, posted_as, settings
 from moot.web.pages.frame import Frame, to
 from moot.web.pages.posting import key_of, posted_by
-from moot.web.pages.run_again import asked_again
 from moot.web.pages.running_on import Bill, bill, check_models, runs_on, sum_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ TOO_LARGE = f"these files are over {MAX_FILE // 1_000_000} MB together; give few
 FIRST_FILE = 500
 """The number of a row behind all that can be on the page."""
 LOOK = "Nothing has started: look at what is marked."
+FOLLOWS = {"extend_runtime", "whole_sources"}
+"""Settings that follow from the models, whichever they are."""
 
 
 class NewDebate:
@@ -70,7 +73,7 @@ class NewDebate:
         """What a debate was asked with. Raises InvalidInput where its format is not installed."""
         record = (await self._app.read(debate_id)).record
         format = known_formats.find(self._app.formats, record.format)
-        return asked_again(record, format, self._app.drafts.configured(format), swapped)
+        return _asked_again(record, format, self._app.drafts.configured(format), swapped)
 
     async def estimate(self, request: Request) -> Response:
         """What the form says by now would take, as the part of the page that tells it."""
@@ -165,3 +168,17 @@ def _topic_is_wrong(topic: str) -> bool:
     except InvalidInput:
         return True
     return False
+
+
+def _asked_again(
+    record: Record, format: AnyFormat, configured: Mapping[str, JsonValue], swapped: bool
+) -> dict[str, list[str]]:
+    """What a browser would post of the form as the debate was asked; what this version does not know is left out."""
+    usual = defaults(format, configured)
+    had = {**record.settings, **(format.swapped(record.settings) if swapped and format.swapped else {})}
+    posted = {"format": [format.name], "topic": [record.topic], "again": [record.id]}
+    for name, schema in schemas(format).items():
+        if name in had and had[name] != usual.get(name) and name not in FOLLOWS | format.hidden:
+            shown = as_posted(posted_as(format, name), name, schema, had[name])
+            posted |= {key: list(values) for key, values in shown.items()}
+    return posted

@@ -92,7 +92,7 @@ class Pages:
             "stop": lambda debate_id, *_: self._app.stop(debate_id),
             "conclude": lambda debate_id, *_: self._app.conclude(debate_id),
             "reply": self._reply,
-            "retry": self._live.try_now,
+            "retry": lambda debate_id, *_: self._app.try_now(debate_id),
             "model": self._live.change_model,
             "rating": self._rate,
             "next-steps": self._tick,
