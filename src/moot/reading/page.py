@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from moot.core.page import Figure, OutcomePage, Prose, Section, Table, lines_of, present
-from moot.core.page import Lines as LinesOf
+from moot.core.page import Figure, Lines, OutcomePage, Prose, Section, Table, lines_of, present
 from moot.errors import ScriptChanged
 from moot.trust.block import block_of, figures
 
@@ -35,6 +34,7 @@ def usual_page(reading: Reading, outcome: Outcome) -> OutcomePage:
     say, document = outcome.say, reading.document if outcome.shows_document else None
     body = Prose(document, is_document=True) if document else Prose(outcome.summary)
     table = outcome.table()
+    weak = (Lines(lines_of(*outcome.caveats), "turn"),) if outcome.caveats else ()
     return OutcomePage(
         label=say("Outcome"),
         headline=outcome.headline(),
@@ -45,10 +45,6 @@ def usual_page(reading: Reading, outcome: Outcome) -> OutcomePage:
             Section("numbers", say("In numbers"), (Table(table),) if table else ()),
             Section("pictures", say("In pictures"), tuple(map(Figure, reading.charts))),
             Section("figures", "", figures(outcome.figures, say)),
-            Section("caveats", say("Before you trust it"), _lines(outcome.caveats)),
+            Section("caveats", say("Before you trust it"), weak),
         ),
     )
-
-
-def _lines(texts: list[str]) -> tuple[LinesOf, ...]:
-    return (LinesOf(lines_of(*texts), "turn"),) if texts else ()

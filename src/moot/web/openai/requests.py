@@ -6,7 +6,7 @@ So nothing is paid for before a request is known to make sense.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
@@ -98,7 +98,7 @@ class ResponseRequest(BaseModel):
 
 
 def read_chat(body: bytes) -> Request:
-    sent = _read(ChatRequest, body)
+    sent = _valid(ChatRequest, body)
     if sent.n not in (None, 1):
         raise InvalidInput(f"n: {sent.n} answers are wanted, but a debate has one outcome; send n=1 and ask again")
     _refuse_required_tools("tool_choice", sent.tool_choice)
@@ -116,7 +116,7 @@ def read_chat(body: bytes) -> Request:
 
 
 def read_response(body: bytes) -> Request:
-    sent = _read(ResponseRequest, body)
+    sent = _valid(ResponseRequest, body)
     for name in ("background", "conversation", "prompt"):
         if getattr(sent, name):
             raise InvalidInput(f"{name}: not known here; stream the answer, and name the one before it by its id")
@@ -185,15 +185,9 @@ def _wants_json(name: str, shape: Shape | None) -> bool:
 R = TypeVar("R", bound=BaseModel)
 
 
-def _read(kind: type[R], body: bytes) -> R:
+def _valid(kind: type[R], sent: bytes | JsonObject, place: str = "") -> R:
+    """What was sent as the kind of thing it should be; a whole body, or a part of one at a place."""
     try:
-        return kind.model_validate_json(body)
-    except ValidationError as error:
-        raise InvalidInput(faults(error.errors())) from None
-
-
-def _valid(kind: type[R], value: Any, place: str) -> R:
-    try:
-        return kind.model_validate(value)
+        return kind.model_validate_json(sent) if isinstance(sent, bytes) else kind.model_validate(sent)
     except ValidationError as error:
         raise InvalidInput(f"{place}{faults(error.errors())}") from None
