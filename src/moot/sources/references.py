@@ -86,7 +86,11 @@ class SourceText:
     """The text of a source in its NFC form, in which places are found and which is shown part by part."""
 
     def __init__(self, text: str) -> None:
-        self.text = normalized("NFC", text)
+        self._given = text
+
+    @cached_property
+    def text(self) -> str:
+        return normalized("NFC", self._given)
 
     @cached_property
     def pages(self) -> tuple[int, ...]:
@@ -180,7 +184,7 @@ class Index:
         self._all = tuple(sources)
         words = {word for text in (topic, *(each.text for each in sources)) for word in _TAG_LIKE.findall(text)}
         self._bare = self._sources.keys() - words
-        self._texts: dict[str, SourceText] = {}
+        self._texts = {tag: SourceText(source.text) for tag, source in self._sources.items()}
         self._cited: dict[tuple[str, int], _Cited] = {}
         self._near: dict[tuple[str, str], int] = {}
 
@@ -189,12 +193,7 @@ class Index:
         return bool(self._sources)
 
     def source(self, tag: str) -> SourceText | None:
-        return self._text(tag) if tag in self._sources else None
-
-    def _text(self, tag: str) -> SourceText:
-        if tag not in self._texts:
-            self._texts[tag] = SourceText(self._sources[tag].text)
-        return self._texts[tag]
+        return self._texts.get(tag)
 
     def references(self, text: str) -> list[Reference]:
         """The tags of a text, in order."""
@@ -259,7 +258,7 @@ class Index:
                 by_place.setdefault(place, []).append(turn)
         passages = tuple(Passage(*place, tuple(dict.fromkeys(by))) for place, by in sorted(by_place.items()))
         use: Use = "carried" if carried else "cited" if turns else "unused"
-        return SourceUse(tag, self._sources[tag].name, self._text(tag), use, turns, passages)
+        return SourceUse(tag, self._sources[tag].name, self._texts[tag], use, turns, passages)
 
     def doubtful(self, text: str) -> set[Reference]:
         """The tags of a text that lead nowhere, or to something else than is said of them."""
