@@ -201,16 +201,11 @@ class WebhookSender:
     async def run(self) -> None:
         """Deliver until told to finish; what a cancelled one was sending is due at once for whoever comes next."""
         async with opened() as session:
-            await asyncio.gather(*(self._serve(session, name, lambda: self._finishing) for name in self._hooks))
+            await asyncio.gather(*(self._serve(session, name) for name in self._hooks))
 
-    async def deliver(self) -> int:
-        """Try everything that is due now, once; how much that was."""
-        async with opened() as session:
-            return sum(await asyncio.gather(*(self._serve(session, name, lambda: True) for name in self._hooks)))
-
-    async def _serve(self, session: ClientSession, name: str, finishing: Callable[[], bool]) -> int:
+    async def _serve(self, session: ClientSession, name: str) -> None:
         """Tell one receiver what is due, a few notices at a time; one that is slow keeps no other waiting."""
-        tried, sending, woken = 0, set[asyncio.Task[None]](), self._woken[name]
+        sending, woken = set[asyncio.Task[None]](), self._woken[name]
 
         def sent(task: asyncio.Task[None]) -> None:
             sending.discard(task)
@@ -219,15 +214,13 @@ class WebhookSender:
         try:
             while True:
                 woken.clear()
-                last = finishing()
-                taken = await self._taken(name, AT_ONCE - len(sending))
-                for notice in taken:
+                last = self._finishing
+                for notice in await self._taken(name, AT_ONCE - len(sending)):
                     task = asyncio.create_task(self._deliver(session, notice))
                     task.add_done_callback(sent)
                     sending.add(task)
-                tried += len(taken)
                 if last and not sending:
-                    return tried
+                    return
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._poll_seconds):
                         await woken.wait()
