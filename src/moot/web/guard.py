@@ -144,30 +144,39 @@ class Guard:
         headers = Headers(scope=scope)
         answer = _Answer(send, scope["path"], self.page if wants_page(scope["path"], headers) else None)
         if refusal := self._refusal(scope, headers):
-            if refusal.status == 401 and ("authorization" in headers or COOKIE in Request(scope).cookies):
-                await self.access.wrong_tokens.wait()
-            if refusal.status == 401 and scope["method"] == "GET" and wants_page(scope["path"], headers):
-                await self._answer({**scope, "path": "/login", "raw_path": b"/login"}, receive, answer)
-            else:
-                await answer.refuse(refusal)
-            return
+            await self._refuse(refusal, scope, receive, answer)
+        elif scope["method"] in SAFE_METHODS:
+            await self._answer(scope, receive, answer)
+        else:
+            await self._take(scope, receive, answer)
+
+    async def _refuse(self, refusal: RefusedRequest, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        """Who shows a wrong token waits; a browser without one gets the page to log in."""
+        headers = Headers(scope=scope)
+        if refusal.status == 401 and ("authorization" in headers or COOKIE in Request(scope).cookies):
+            await self.access.wrong_tokens.wait()
+        if refusal.status == 401 and scope["method"] == "GET" and wants_page(scope["path"], headers):
+            await self._answer({**scope, "path": "/login", "raw_path": b"/login"}, receive, answer)
+        else:
+            await answer.refuse(refusal)
+
+    async def _take(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        """Answer what comes with a body, once that is whole and not too large."""
+        headers, path, largest = Headers(scope=scope), scope["path"], _largest(scope)
         try:
-            body = await _body(receive, headers, _largest(scope)) if scope["method"] not in SAFE_METHODS else b""
+            body = await _body(receive, headers, largest)
         except ClientDisconnect:
             return  # half a request is none, and nobody is left to tell
-        if body is None and scope["path"] == "/new":
+        if body is None and path == "/new":
             await _drained(receive)
             form = {**scope, "method": "GET", "query_string": b"too_large=1"}
             await self._answer(form, _replaying(b"", receive), answer)
         elif body is None:
-            await answer.refuse(
-                RefusedRequest(413, "too_large", f"the body is over {_largest(scope) // 1024} kB; send less")
-            )
-        elif body and _is_api(scope["path"]) and scope["path"] != PATH_OF_FILES and not _is_json(headers):
+            await answer.refuse(RefusedRequest(413, "too_large", f"the body is over {largest // 1024} kB; send less"))
+        elif body and _is_api(path) and path != PATH_OF_FILES and not _is_json(headers):
             await answer.refuse(RefusedRequest(415, "not_json", "send the body as application/json"))
         else:
-            replay = _replaying(body, receive) if scope["method"] not in SAFE_METHODS else receive
-            await self._answer(scope, replay, answer)
+            await self._answer(scope, _replaying(body, receive), answer)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         try:
