@@ -260,7 +260,7 @@ class Reading:
     def _read(self, part: Callable[[Debate[Any]], T], otherwise: T, turns: Iterable[Turn] | None = None) -> T:
         """What its format makes of these turns, or of all; something else where it cannot read them any more."""
         try:
-            return part(self._debate(self.turns if turns is None else turns))
+            return part(self.debate if turns is None else self._debate(turns))
         except CHANGED:
             return otherwise
 

@@ -19,6 +19,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, meant
 from moot.formats import choices
 from moot.llm.addresses import refuse_addresses
+from moot.llm.providers import Provider
 from moot.llm.weights import names as local_models
 from moot.reading.history import events_of
 from moot.reading.views import DebateView, RatingView, TickView, WholeDebate, WorkflowView, debate_view, whole_debate
@@ -335,7 +336,7 @@ async def list_templates(server: Serving) -> schemas.TemplateList:
 async def list_models(server: Serving) -> schemas.ModelList:
     """Which models can be reached, and what each seat would use."""
     app = server.app
-    providers = await asyncio.gather(*(_provider(app, each.name) for each in app.models.shown))
+    providers = await asyncio.gather(*(_provider(app, each) for each in app.models.shown))
     seats = [(format.name, seat) for format in app.formats.values() for seat in format.seats if seat.player == "model"]
     chosen = [(format, seat.name, await app.drafts.choose_model(seat)) for format, seat in seats]
     return schemas.ModelList(
@@ -367,8 +368,8 @@ async def health(server: Serving) -> schemas.Health:
     return schemas.Health(status=status, version=version("moot"), running=running, queued=queued, workers=workers)
 
 
-async def _provider(app: App, name: str) -> schemas.ProviderView:
-    provider = app.models.providers[name]
+async def _provider(app: App, provider: Provider) -> schemas.ProviderView:
+    name = provider.name
     if not app.models.configured(provider):
         return schemas.ProviderView(name=name, state=f"set {provider.key_env}", models=[])
     try:
