@@ -420,6 +420,16 @@ def test_a_long_message_before_the_question_is_a_source_of_the_panel(theatre: Th
     assert any("The licence ends on 1 May 2031." in prompt for prompt in prompts)
 
 
+def test_a_long_message_stands_beside_as_many_sources_as_a_debate_takes(theatre: Theatre) -> None:
+    own = [{"name": f"report {number}", "text": "It is so."} for number in range(60)]
+    with asking(theatre) as client:
+        answer: Any = client.chat.completions.create(
+            model="moot/panel", messages=about_a_contract(90), extra_body={"moot": {"sources": own, "max_rounds": 1}}
+        )
+    record = stored(theatre, answer.moot["debate"]).record
+    assert record.settings["sources"] == [*own, {"name": "Message 1, User", "text": contract(90)}]
+
+
 def test_a_long_message_is_a_source_of_every_format(theatre: Theatre) -> None:
     with asking(theatre) as client:
         answer: Any = client.chat.completions.create(

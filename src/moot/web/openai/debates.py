@@ -16,6 +16,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, NotFound
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import ending, open_question
+from moot.retrieval.folders import MAX_FILES
 from moot.web.openai.conversation import ANYTIME, Conversation, Heard, Told, conversation, heard, told_of
 from moot.web.openai.requests import JsonObject, Request
 from moot.web.openai.words import in_short
@@ -23,8 +24,6 @@ from moot.web.openai.words import in_short
 MAX_KEY = 200
 MAX_EARLIER = 4
 """Debates of the same conversation of which a new one is told."""
-MAX_SOURCES = 49
-"""As many as a debate takes, but for one with what is left of the conversation."""
 RETRY_SECONDS = 3600
 """How old a debate may be that a client's retry joins."""
 BARE_WORDS = (Heard("continue", ""), Heard("end", ""))
@@ -97,8 +96,8 @@ async def _create(
 
 
 def _room(given: JsonValue) -> int:
-    """How many more sources a debate takes."""
-    return max(0, MAX_SOURCES - len(given)) if isinstance(given, list) else MAX_SOURCES
+    """How many more sources a debate takes, but for one with what is left of the conversation."""
+    return max(0, MAX_FILES - 1 - (len(given) if isinstance(given, list) else 0))
 
 
 async def _created_before(app: App, format: AnyFormat, new: Told, settings: JsonObject) -> Record | None:
