@@ -93,7 +93,7 @@ def the_server(request: Request) -> WebState:
 
 
 Serving = Annotated[WebState, Depends(the_server)]
-DebateId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB- and 8 characters")]
+DebateId = Annotated[str, Path(pattern=f"^{schemas.DEBATE_ID}$", description="DEB- and 8 characters")]
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, description="who repeats it gets the same debate")
 ]

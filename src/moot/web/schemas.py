@@ -18,6 +18,9 @@ from moot.formats import DEFAULT
 from moot.reading.views import DebateView, FromAttributes
 from moot.store.store import Cursor
 
+DEBATE_ID = "[A-Za-z0-9-]{1,40}"
+"""What the id of a debate may look like, as a pattern."""
+
 # Requests
 
 

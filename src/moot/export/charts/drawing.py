@@ -15,12 +15,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
+from moot.reading.seats import COLOURS
 from moot.text.plain import printable
 
 WIDTH, WIDE = 360.0, 720.0
 LETTER = 7.0
 """The width of a letter, for telling whether words fit."""
-COLOURS = 6
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 Points: TypeAlias = tuple[tuple[float, float], ...]
 

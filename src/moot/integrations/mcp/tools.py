@@ -31,10 +31,10 @@ from moot.integrations.mcp.views import (
 from moot.integrations.mcp.waiting import CallContext
 from moot.llm.addresses import refuse_addresses
 from moot.store.store import Cursor
-from moot.web.schemas import FormatList, cursor_from, format_view
+from moot.web.schemas import DEBATE_ID, FormatList, cursor_from, format_view
 from moot.web.schemas import cursor as cursor_at
 
-DebateId: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,40}$", description="DEB- and 8 characters")]
+DebateId: TypeAlias = Annotated[str, Field(pattern=f"^{DEBATE_ID}$", description="DEB- and 8 characters")]
 Seconds: TypeAlias = Annotated[
     float, Field(gt=0, le=3600, description="come back after so long at the latest; the debate runs on")
 ]

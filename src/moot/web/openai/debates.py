@@ -20,6 +20,7 @@ from moot.retrieval.folders import MAX_FILES
 from moot.web.openai.conversation import ANYTIME, Conversation, Heard, Told, conversation, heard, told_of
 from moot.web.openai.requests import JsonObject, Request
 from moot.web.openai.words import in_short
+from moot.web.schemas import DEBATE_ID
 
 MAX_KEY = 200
 MAX_EARLIER = 4
@@ -174,7 +175,7 @@ async def _earlier(app: App, named: Sequence[str], chosen: JsonValue) -> list[St
         with suppress(NotFound):  # deleted since, or never ours
             found.append(await app.load(debate_id))
     if chosen is not None:
-        if not isinstance(chosen, str) or not re.fullmatch("[A-Za-z0-9-]{1,40}", chosen):
+        if not isinstance(chosen, str) or not re.fullmatch(DEBATE_ID, chosen):
             raise InvalidInput(f"moot.debate: {chosen!r} is no debate's id; those are DEB- and 8 characters")
         found.append(await app.load(chosen))
     return found

@@ -15,11 +15,9 @@ from moot.reading.debate import Reading
 from moot.reading.sources import summary_lines
 from moot.reading.unreadable import UnreadableOutcome
 from moot.reading.words import YOU, is_speech
-from moot.text.markdown import body, contained, in_line
+from moot.text.markdown import MAX_HEADING, body, contained, in_line
 from moot.web.openai.answers import About
 from moot.web.openai.conversation import ANYTIME, WORDS
-
-MAX_HEADING = 3
 
 
 @dataclass(slots=True)

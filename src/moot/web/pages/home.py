@@ -34,7 +34,7 @@ from moot.web.pages.frame import Frame, to
 from moot.web.pages.posting import key_of, posted_by
 from moot.web.pages.running_on import RunsOn, money, runs_on
 from moot.web.pages.views import deadline_of, duration_text, in_a_line
-from moot.web.schemas import cursor, cursor_from
+from moot.web.schemas import DEBATE_ID, cursor, cursor_from
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -229,4 +229,4 @@ def _link(asked: Mapping[str, str], **more: str) -> str:
 
 def _an_id(text: str) -> str:
     """Nothing when it could lead to another address than a debate's."""
-    return text if re.fullmatch(r"[A-Za-z0-9-]{1,40}", text) else ""
+    return text if re.fullmatch(DEBATE_ID, text) else ""

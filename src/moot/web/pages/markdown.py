@@ -17,6 +17,7 @@ from moot.sources.references import Index, Reference
 from moot.text.markdown import split_front_matter
 from moot.text.plain import printable
 from moot.web.pages.source_views import href
+from moot.web.schemas import DEBATE_ID
 
 MAX_ENTRY = 3
 LEFT_OUT = {"transcript"}
@@ -24,7 +25,7 @@ LEFT_OUT = {"transcript"}
 _CLASSES = {"p": {"heading"}, "a": {"turn-link", "cite", "doubtful"}, "em": {"nowhere"}}
 _TURN = re.compile(r"turn-([0-9]+)")
 _SOURCE = re.compile(
-    r"/debates/[A-Za-z0-9-]{1,40}/sources/S[0-9]{1,3}(?:\?part=[0-9]{1,4})?(?:#(?:at|page)-[0-9]{1,8})?"
+    rf"/debates/{DEBATE_ID}/sources/S[0-9]{{1,3}}(?:\?part=[0-9]{{1,4}})?(?:#(?:at|page)-[0-9]{{1,8}})?"
 )
 
 
