@@ -126,7 +126,7 @@ def _goes_on(text: str, dot: int, following: int) -> bool:
     if not _MAY_GO_ON.search(last):
         return False
     word = _WORD.match(text, following)
-    return not (word and word[0][0].isupper() and word[0].casefold() in _common())
+    return not (word and word[0][0].isupper() and word[0].casefold() in small_words())
 
 
 @cache
@@ -137,5 +137,6 @@ def _abbreviations() -> tuple[str, ...]:
 
 
 @cache
-def _common() -> frozenset[str]:
+def small_words() -> frozenset[str]:
+    """Of all languages."""
     return frozenset().union(*(each.common for each in languages().values()))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.debate import Turn
 from moot.sources.quotes import contains, negations, words
-from moot.text.language import Language, language_of, languages, sentences
+from moot.text.language import Language, language_of, sentences, small_words
 from moot.trust.figures import figures
 
 LINKED = 55.0
@@ -85,8 +84,3 @@ def negated(text: str) -> Iterator[str]:
                 before, waiting = word, False
         if waiting and before:
             yield before[:STEM]
-
-
-@cache
-def small_words() -> frozenset[str]:
-    return frozenset().union(*(each.common for each in languages().values()))

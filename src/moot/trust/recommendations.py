@@ -6,8 +6,8 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from moot.sources.quotes import negations, words
-from moot.text.language import language_of
-from moot.trust.links import STEM, negated, small_words, values
+from moot.text.language import language_of, small_words
+from moot.trust.links import STEM, negated, values
 
 ALIKE = 0.5
 """Of two sentences that share so many of their words, one “not” or another figure makes the difference."""
