@@ -152,9 +152,8 @@ class Debate(Generic[S]):
 
     def _looks_things_up(self, step: Step) -> bool:
         """Whether a debater speaks for the first time in a round; those who lead, note or judge argue nothing."""
-        argues = (
-            step.seat in (self.seats if self._debaters is None else self._debaters) and step.kind not in self.checks
-        )
+        debaters = self.seats if self._debaters is None else self._debaters
+        argues = step.seat in debaters and step.kind not in self.checks
         if not (self.settings.research and self.debating and argues):
             return False
         self._count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import JsonValue
 from starlette.datastructures import UploadFile
@@ -107,12 +107,9 @@ class NewDebate:
     async def _form(
         self, chosen: str, posted: Posted, error: MootError | None = None, status: HTTPStatus | None = None
     ) -> Response:
-        told = error.faults if isinstance(error, InvalidFields) else {}
-        faults = {name: own_words(text) for name, text in told.items()}
         topic = last(posted, "topic")
-        topic_fault = own_words(str(error)) if error and not faults and _topic_is_wrong(topic) else ""
-        forms = [self._form_of(name, posted, faults if name == chosen else {}) for name in self._app.formats]
-        general = "" if topic_fault or not error else faults.pop("", "") if faults else own_words(str(error))
+        told = _told(error, topic)
+        forms = [self._form_of(name, posted, told.fields if name == chosen else {}) for name in self._app.formats]
         own = next((each for each in forms if each.format.name == chosen), forms[0])
         return await self._frame.page(
             "new.html",
@@ -123,8 +120,8 @@ class NewDebate:
             topic=topic,
             again=last(posted, "again"),
             can_swap=own.format.swapped is not None,
-            topic_fault=topic_fault,
-            fault=general or (LOOK if faults else ""),
+            topic_fault=told.topic,
+            fault=told.general,
             bill=await self._bill(own.format.name, posted),
             runs={each.format.name: await runs_on(self._app, each.format) for each in forms},
             example=self._example(chosen),
@@ -162,12 +159,25 @@ class NewDebate:
         return known.get(chosen) or next(iter(known.values()), "")
 
 
-def _topic_is_wrong(topic: str) -> bool:
+class _Told(NamedTuple):
+    """What is wrong with a form: by the names of its fields, with its topic, and in general."""
+
+    fields: Mapping[str, str] = {}
+    topic: str = ""
+    general: str = ""
+
+
+def _told(error: MootError | None, topic: str) -> _Told:
+    if error is None:
+        return _Told()
+    if isinstance(error, InvalidFields):
+        fields = {name: own_words(text) for name, text in error.faults.items()}
+        return _Told(fields, general=fields.get("") or LOOK)
     try:
         check_topic(topic)
     except InvalidInput:
-        return True
-    return False
+        return _Told(topic=own_words(str(error)))
+    return _Told(general=own_words(str(error)))
 
 
 def _asked_again(
