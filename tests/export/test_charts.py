@@ -187,7 +187,7 @@ SMALL: dict[str, Callable[[], Chart | None]] = {
             "1 fell, 1 rose",
         ),
     ),
-    "judgings": lambda: margins("judgings", judged_margins((8, 5), (6, 5), (6, 6), (7, 6))),
+    "judgings": lambda: margins("judgings", judged_margins((8, 5), (6, 5), (6, 6), (7, 6)), (0, 1)),
     "stands": lambda: stands(
         "stands",
         StandChart(
@@ -214,8 +214,6 @@ SMALL: dict[str, Callable[[], Chart | None]] = {
         "tokens", "Output tokens", [Amount("Debater A", 1800), Amount("<Judge>", 420)], TOKENS, limit=8000
     ),
     "timeline": lambda: timeline(
-        "timeline",
-        "Who spoke when",
         [
             turn("debater_a", "opening", 1, 100, 110, position=0),
             turn("debater_b", "opening", 1, 100, 106.5, position=1),
@@ -223,6 +221,7 @@ SMALL: dict[str, Callable[[], Chart | None]] = {
             turn("judge", "verdict", None, 410, 414, position=3),
         ],
         TITLES,
+        {"debater_a": 0, "debater_b": 1, "human": 2, "judge": 3},
     ),
 }
 
@@ -364,7 +363,7 @@ def test_more_than_the_limit_is_said_in_words() -> None:
 
 @given(debates())
 def test_turns_are_as_long_as_the_table_says_and_never_cover_each_other(turns: list[Turn]) -> None:
-    chart = timeline("timeline", "Who spoke when", turns, TITLES)
+    chart = timeline(turns, TITLES, {})
     if chart is None:
         assert not turns
         return
@@ -398,7 +397,7 @@ def _check_lengths(chart: Chart, spoken: list[tuple[str, ...]]) -> None:
 def test_turns_of_one_seat_that_run_side_by_side_stand_one_above_the_other() -> None:
     spans = [(0, 10), (0, 12), (5, 8), (10, 20), (12, 13)]
     turns = [turn("advocate", "argument", at, *span, position=at) for at, span in enumerate(spans)]
-    chart = timeline("timeline", "Who spoke when", turns, {})
+    chart = timeline(turns, {}, {})
     assert chart
     bars = {mark.findtext(f"{SVG}title"): number(mark, "y") for mark in marks(chart, "speech")}
     assert bars == {
@@ -412,7 +411,7 @@ def test_turns_of_one_seat_that_run_side_by_side_stand_one_above_the_other() -> 
 
 def test_time_in_which_nobody_spoke_is_cut_out_and_marked() -> None:
     turns = [turn("a", "argument", 1, 0, 10), turn("b", "argument", 1, 70, 80), turn("a", "argument", 2, 7281, 7291)]
-    chart = timeline("timeline", "Who spoke when", turns, {"a": "A", "b": "B"})
+    chart = timeline(turns, {"a": "A", "b": "B"}, {})
     assert chart
     assert chart.rows == (
         ("A, argument, round 1", "0.0", "10.0"),
@@ -429,16 +428,14 @@ def test_time_in_which_nobody_spoke_is_cut_out_and_marked() -> None:
 
 def test_a_hundred_turns_with_a_pause_before_each_fit() -> None:
     turns = [turn("a" if at % 2 else "b", "argument", at, at * 1000.0, at * 1000.0 + 5) for at in range(100)]
-    chart = timeline("timeline", "Who spoke when", turns, {})
+    chart = timeline(turns, {}, {})
     assert chart
     check(chart)
     assert (len(marks(chart, "pause")), len(marks(chart, "speech")), len(chart.rows)) == (99, 100, 199)
 
 
 def test_a_single_turn_that_took_no_time_is_seen() -> None:
-    chart = timeline(
-        "timeline", "Who spoke when", [Turn(position=0, seat="judge", kind="verdict", round=None, content="")], {}
-    )
+    chart = timeline([Turn(position=0, seat="judge", kind="verdict", round=None, content="")], {}, {})
     assert chart
     check(chart)
     assert chart.rows == (("Judge, verdict", "0.0", "0.0"),)
@@ -829,7 +826,7 @@ def judged_margins(*scores: tuple[float, float]) -> MarginChart:
 
 
 def test_every_judging_is_a_dot_in_the_picture_and_a_row_of_its_table() -> None:
-    drawn = margins("judgings", judged_margins((8, 5), (6, 5), (6, 6), (7, 6)))
+    drawn = margins("judgings", judged_margins((8, 5), (6, 5), (6, 6), (7, 6)), (0, 1))
     picture = ElementTree.fromstring(drawn.svg)
     dots = list(picture.iter(f"{SVG}circle"))
     assert [mark.get("class") for mark in dots] == ["judged", "judged mirrored", "judged", "judged mirrored"]

@@ -49,7 +49,7 @@ def drawn(name: str, data: ChartData, look: Drawn) -> Chart | None:
 
 def taken(record: Record, turns: Sequence[Turn], look: Drawn) -> tuple[Chart, ...]:
     """What a debate used, and who spoke when."""
-    when = timeline("timeline", "Who spoke when", turns, look.titles, look.colours)
+    when = timeline(turns, look.titles, look.colours)
     return tuple(filter(None, (*_used(record, turns, look), when)))
 
 

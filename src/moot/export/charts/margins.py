@@ -18,7 +18,7 @@ NAME, STACK, MEAN = 22.0, 18.0, 34.0
 DOT = 6.5
 
 
-def margins(name: str, data: MarginChart, colours: tuple[int, int] = (0, 1)) -> Chart:
+def margins(name: str, data: MarginChart, colours: tuple[int, int]) -> Chart:
     scale, top = _scale(data), TOP
     named = any(row.name for row in data.rows)
     bottom = top + sum(_height(row, named) for row in data.rows)

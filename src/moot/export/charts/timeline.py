@@ -72,10 +72,8 @@ class Clock(NamedTuple):
         return cuts * self.cut + (seconds / total * room if total > 0 else 0.0)
 
 
-def timeline(
-    name: str, title: str, turns: Sequence[Turn], titles: Mapping[str, str], colours: Mapping[str, int] | None = None
-) -> Chart | None:
-    """None without turns; lanes have the colours of their seats where those are given."""
+def timeline(turns: Sequence[Turn], titles: Mapping[str, str], colours: Mapping[str, int]) -> Chart | None:
+    """None without turns; lanes have the colours of their seats."""
     if not turns:
         return None
     ordered = sorted(turns, key=lambda turn: (turn.started_at, turn.position))
@@ -87,8 +85,8 @@ def timeline(
     together = f"{len(turns)} turns" if len(turns) > 1 else "1 turn"
     told = [f"{called(lane.seat, titles)} {_spoke(lane)}" for lane in lanes]
     description = f"{together} in {clock.seconds(clock.end):.1f} s, pauses not counted: {'; '.join(told)}"
-    header = ("", "start, s", "length, s")
-    return chart(name, title, description, bottom + 20, marks, header, _rows(clock, ordered, titles), width=WIDTH)
+    header, rows = ("", "start, s", "length, s"), _rows(clock, ordered, titles)
+    return chart("timeline", "Who spoke when", description, bottom + 20, marks, header, rows, width=WIDTH)
 
 
 def called(seat: str, titles: Mapping[str, str]) -> str:
@@ -146,13 +144,10 @@ def _cuts(clock: Clock, bottom: float) -> Iterator[str]:
             told = middle
 
 
-def _lanes(
-    clock: Clock, lanes: Sequence[Lane], titles: Mapping[str, str], colours: Mapping[str, int] | None
-) -> Iterator[str]:
+def _lanes(clock: Clock, lanes: Sequence[Lane], titles: Mapping[str, str], colours: Mapping[str, int]) -> Iterator[str]:
     top = clock.top
-    for at_lane, lane in enumerate(lanes):
-        number = at_lane if colours is None else colours.get(lane.seat, -1)
-        told = _spoke(lane)
+    for lane in lanes:
+        told, kind = _spoke(lane), f"speech {series_class(colours.get(lane.seat, -1))}"
         yield words("row-name", called(lane.seat, titles), 0, top + 12, room=WIDTH - (len(told) + 2) * LETTER)
         yield words("value", told, WIDTH, top + 12, "end")
         for at, row in enumerate(lane.rows):
@@ -160,7 +155,7 @@ def _lanes(
             for turn in row:
                 width = max(THINNEST, clock.at(_end(turn)) - clock.at(turn.started_at))
                 tip = f"{_named(turn, titles)}: {_seconds(turn):.1f} s"
-                yield rect(f"speech {series_class(number)}", clock.at(turn.started_at), y, width, BAR, tip)
+                yield rect(kind, clock.at(turn.started_at), y, width, BAR, tip)
         top += lane.height
 
 
