@@ -26,24 +26,8 @@ ABOUT = 600
 
 
 class Precedent(NamedTuple):
-    number: str
-    title: str
-    date: str
-    text: str
+    """A decision as its file has it: front matter and text."""
 
-    @property
-    def about(self) -> str:
-        """In one line, which is one passage."""
-        return " ".join(f"{self.title} {self.text[:ABOUT]}".split())
-
-    @property
-    def source(self) -> Source:
-        dated = f" ({self.date})" if self.date else ""
-        name = " ".join(as_name(f"precedent {self.number}: {self.title}").split())
-        return Source(name=f"{name[: MAX_NAME - len(dated)].strip()}{dated}", text=self.text)
-
-
-class _File(NamedTuple):
     path: Path
     head: dict[str, Any]
     text: str
@@ -53,24 +37,36 @@ class _File(NamedTuple):
         return self.path.name.partition("-")[0]
 
     @property
+    def title(self) -> str:
+        return " ".join(str(self.head.get("title") or self.path.stem).split())
+
+    @property
     def names(self) -> set[str]:
         """By which another decision may speak of it."""
         number = self.number
         return {number, str(int(number)), self.path.name, self.path.stem, str(self.head.get("debate", ""))} - {""}
+
+    @property
+    def about(self) -> str:
+        """In one line, which is one passage."""
+        return " ".join(f"{self.title} {self.text[:ABOUT]}".split())
+
+    @property
+    def source(self) -> Source:
+        date = str(self.head.get("date") or "")[:10]
+        dated = f" ({date})" if date else ""
+        name = " ".join(as_name(f"precedent {self.number}: {self.title}").split())
+        return Source(name=f"{name[: MAX_NAME - len(dated)].strip()}{dated}", text=self.text)
 
 
 def precedents(folder: Path) -> list[Precedent]:
     """Those that stand, the oldest first."""
     accepted = [file for file in _files(folder) if _said(file.head.get("status")) == ["accepted"]]
     gone = {name for file in accepted for name in _said(file.head.get("supersedes"))}
-    return [
-        Precedent(file.number, " ".join(str(file.head.get("title") or file.path.stem).split()), _date(file), file.text)
-        for file in accepted
-        if not file.head.get("superseded_by") and not file.names & gone and file.text
-    ]
+    return [file for file in accepted if not file.head.get("superseded_by") and not file.names & gone and file.text]
 
 
-def _files(folder: Path) -> Iterator[_File]:
+def _files(folder: Path) -> Iterator[Precedent]:
     found = [path for path in sorted(folder.glob("[0-9]*.md")) if NUMBERED.fullmatch(path.name)]
     for path in found[-MAX_FILES:]:
         if path.is_symlink() or not path.is_file():
@@ -78,13 +74,9 @@ def _files(folder: Path) -> Iterator[_File]:
         with suppress(OSError, ValueError), path.open("rb") as opened:
             text = opened.read(MAX_BYTES).decode(errors="replace").replace("\r\n", "\n").replace("\0", "\ufffd")
             head = strict_yaml.load(split_front_matter(text)[0]).value
-            yield _File(path, head if isinstance(head, dict) else {}, body(text)[:MAX_TEXT].strip())
+            yield Precedent(path, head if isinstance(head, dict) else {}, body(text)[:MAX_TEXT].strip())
 
 
 def _said(value: object) -> list[str]:
     """One or several, as a file has them."""
     return [str(each).strip() for each in (value if isinstance(value, list) else [value]) if each is not None]
-
-
-def _date(file: _File) -> str:
-    return str(file.head.get("date") or "")[:10]
