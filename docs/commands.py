@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from typer.main import get_command
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from moot.terminal.cli import cli
 
@@ -11,7 +10,7 @@ PLAIN = {"COLUMNS": "100", "TERM": "dumb"}
 
 
 def text() -> str:
-    names = sorted(get_command(cli).commands)  # type: ignore[attr-defined]
+    names = sorted(cli.commands)
     parts = ["# Commands\n"]
     for words in [[], *([name] for name in names)]:
         shown = CliRunner().invoke(cli, [*words, "--help"], env=PLAIN, prog_name="moot").output.strip()

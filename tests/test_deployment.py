@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from typer.main import get_command
 
 from moot.app import App
 from moot.core.debate import Status
@@ -45,7 +44,7 @@ def seconds(text: str) -> int:
 
 def parse(words: list[str]) -> dict[str, Any]:
     """What a command makes of its words. Raises when it cannot be called so."""
-    command = get_command(cli).commands[words[0]]  # type: ignore[attr-defined]
+    command = cli.commands[words[0]]
     with command.make_context(words[0], words[1:]) as context:
         return dict(context.params)
 

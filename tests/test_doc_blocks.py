@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 from theatre import company
-from typer.main import get_command
 
 from model_server import ModelServer
 from moot.llm.client import Message, Request, Schema
@@ -66,7 +65,7 @@ def test_code_stands_between_fences_where_it_is_found_and_tried(page: Path) -> N
 @pytest.mark.parametrize("block", named("sh", "console"))
 def test_every_command_can_be_called_as_it_is_written(block: Block) -> None:
     for words in commands(block.text):
-        command: Any = get_command(cli)
+        command: Any = cli
         while hasattr(command, "commands") and words and words[0] in command.commands:
             command, words = command.commands[words[0]], words[1:]
         if words not in (["--version"], ["--help"], ["--install-completion"]):

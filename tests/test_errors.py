@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from moot import formats
 from moot.core.format import NEW
-from moot.core.notices import Webhook
+from moot.core.webhooks import Webhook
 from moot.core.workflows import WorkflowSettings
 from moot.errors import faults
 from moot.settings import AppSettings, Price, ProviderSettings, ResearchServer, RetrievalSettings

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias, get_origin
 
 import orjson
-import platformdirs
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -30,9 +29,14 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from moot.core.notices import Address, Webhook, Webhooks
+from moot.core.webhooks import Address, Webhook, Webhooks
 from moot.core.workflows import WorkflowSettings
 from moot.errors import InvalidInput, faults, meant
+from moot.places import FILE as FILE
+from moot.places import NAMED_FILE, usual_database
+from moot.places import cache_folder as cache_folder
+from moot.places import config_folder as config_folder
+from moot.places import data_folder as data_folder
 from moot.text import strict_yaml
 from moot.text.allowed import AllowedFiles
 from moot.text.files import contained_in
@@ -72,11 +76,8 @@ class ResearchServer(BaseModel):
 ServerName: TypeAlias = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,30}$")]
 
 
-FILE = "moot.yaml"
 MAX_FILE = 64_000
 MAX_SHOWN_NAME = 40
-NAMED_FILE = "MOOT_CONFIG"
-"""The variable that names another file than the working directory's; who names it means it."""
 
 
 class ProviderSettings(BaseModel):
@@ -126,7 +127,7 @@ class AppSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     database_url: str = Field(
-        default_factory=lambda: f"sqlite:///{data_folder() / 'moot.db'}",
+        default_factory=usual_database,
         description="sqlite:///PATH or postgresql://…; an SQLite file in the user's data directory by default",
     )
     model: str | None = Field(None, description="the model of every seat that has none of its own")
@@ -386,15 +387,3 @@ def _texts(value: object) -> Iterable[str]:
 def _and(names: Iterable[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def config_folder() -> Path:
-    return platformdirs.user_config_path("moot")
-
-
-def cache_folder() -> Path:
-    return platformdirs.user_cache_path("moot")
-
-
-def data_folder() -> Path:
-    return platformdirs.user_data_path("moot")

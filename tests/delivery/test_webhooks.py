@@ -25,7 +25,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from moot.core.debate import Record, Status
-from moot.core.notices import MAX_OUTCOME, Notice, Webhook, Webhooks, notices
+from moot.core.notices import MAX_OUTCOME, Notice, notices
+from moot.core.webhooks import Webhook, Webhooks
 from moot.delivery.webhooks import (
     AT_ONCE,
     ATTEMPTS,

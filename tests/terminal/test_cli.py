@@ -354,6 +354,23 @@ def test_a_command_that_plays_nothing_does_not_import_what_plays(command: list[s
     assert imported & (PLAYING | READING) == set()
 
 
+def test_the_list_is_read_without_what_checks_settings_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MOOT_DEPTH")
+    _, imported = output_and_imports("debate", "--list")
+    assert not imported & {"pydantic", "rich.console", "uvloop", "importlib.metadata", "moot.settings", "moot.app"}
+
+
+def test_the_list_checks_settings_where_there_are_some() -> None:
+    assert run("debate", "--list", env={"MOOT_PORT": "high"}).err.startswith(
+        "moot: settings (MOOT_* or moot.yaml): port"
+    )
+    assert run("debate", "--list", env={"MOOT_MODLE": "x"}).err == (
+        "moot: the variable MOOT_MODLE is no setting, did you mean MOOT_MODEL?\n"
+    )
+    Path("moot.yml").write_text("")
+    assert run("debate", "--list").err.endswith("moot.yml is not read: rename it to moot.yaml\n")
+
+
 def test_a_debate_is_shown_without_what_plays_it(server: ModelServer) -> None:
     debate_id = run(*DUEL, server.model).events[0]["debate"]
     printed, imported = output_and_imports("show", debate_id)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
+from click.shell_completion import ShellComplete
 
 from moot import formats
+from moot.examples.catalog import examples
 from moot.llm.providers import BUILT_IN
 from moot.terminal.cli import cli
-from moot.terminal.help import EXAMPLES, FORMATS, PROVIDERS, complete_format, complete_model
+from moot.terminal.help import EXAMPLE_DEBATES, EXAMPLES, FORMATS, PROVIDERS
 from program import run
 
 
 def commands(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, command in (group or get_command(cli)).commands.items():
+    for name, command in (group or cli).commands.items():
         yield from commands(command, (*words, name)) if hasattr(command, "commands") else [((*words, name), command)]
 
 
@@ -54,12 +54,23 @@ def test_no_example_is_of_a_command_that_is_gone() -> None:
 
 def test_formats_and_providers_are_named_as_they_are() -> None:
     assert {*FORMATS} == {*formats.BUILT_IN}
+    assert {*EXAMPLE_DEBATES} == {example.name for example in examples()}
     assert PROVIDERS.split() == [*(provider.name for provider in BUILT_IN), "local"]
 
 
+def completed(*words: str) -> list[str]:
+    """What a shell would offer for the last of these words."""
+    *before, begun = words
+    return [item.value for item in ShellComplete(cli, {}, "moot", "_MOOT_COMPLETE").get_completions(before, begun)]
+
+
 def test_what_is_begun_is_completed() -> None:
-    assert [*complete_format("p")] == ["panel", "poll"]
-    assert [*complete_model("open")] == ["openai:", "openrouter:"]
+    assert completed("debate", "-f", "p") == ["panel", "poll"]
+    assert completed("debate", "x", "--model", "open") == ["openai:", "openrouter:"]
+    assert completed("demo", "") == ["caching", "backup", "parts-shelf", "four-day-week"]
+    assert completed("export", "DEB-abcdefgh", "--as", "a") == ["argdown", "aif"]
+    assert completed("--show-completion", "z") == ["zsh"]
+    assert completed("models", "p") == ["pull"]
 
 
 def test_a_group_without_a_command_shows_what_there_is() -> None:
@@ -67,10 +78,24 @@ def test_a_group_without_a_command_shows_what_there_is() -> None:
     assert (ran.code, ran.err, ran.out) == (0, "", other.out)
 
 
-def test_completion_can_be_shown_for_a_shell() -> None:
-    command = [sys.executable, "-m", "moot", "--show-completion", "bash"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.returncode, "_MOOT_COMPLETE" in ran.stdout) == (0, True)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_completion_can_be_shown_for_a_shell(shell: str) -> None:
+    ran = run("--show-completion", shell, env={"SHELL": "/bin/sh"})
+    assert (ran.code, ran.err, f"{shell}_complete" in ran.out) == (0, "", True)
+
+
+def test_completion_is_that_of_the_users_shell_where_none_is_named() -> None:
+    assert "zsh_complete" in run("--show-completion", env={"SHELL": "/usr/bin/zsh"}).out
+    ran = run("--show-completion", env={"SHELL": "/bin/csh"})
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "moot: name your shell: bash, zsh, fish, powershell; not 'csh'; see: moot --help\n"
+
+
+def test_completion_is_installed_once(tmp_path: Path) -> None:
+    (tmp_path / ".bashrc").write_text("alias ll='ls -l'")
+    for _ in range(2):
+        assert run("--install-completion", "bash", env={"HOME": str(tmp_path)}).code == 0
+    assert (tmp_path / ".bashrc").read_text() == ("alias ll='ls -l'\neval \"$(moot --show-completion bash)\"\n")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ from moot.core.debate import Origin, Record, SeatSettings, Usage
 from moot.core.events import LimitReached, RoundStarted, StepRetrying, TurnChunk, TurnFinished, TurnStarted
 from moot.formats.duel.format import DUEL
 from moot.terminal.console import wrap
-from moot.terminal.tables import aligned, chart_texts, debate_row, print_table
+from moot.terminal.listing import drawn
+from moot.terminal.tables import aligned, chart_texts, print_table
 from moot.terminal.views import LiveView, PlainView
 from moot.text.plain import printable
 from program import COMMAND
@@ -384,14 +385,20 @@ def test_a_narrow_terminal_gets_fewer_columns() -> None:
 
 
 def test_a_fork_names_its_origin_below_a_topic_that_is_cut() -> None:
-    out = StringIO()
-    console = Console(file=out, force_terminal=True, width=44, color_system=None)
     fork = replace(RECORD, topic="why " * 20, origin=Origin("DEB-origin00", 2))
-    print_table(console, ("id", "topic"), [debate_row(fork, console.is_terminal)[::4]])
-    assert [line.rstrip() for line in out.getvalue().splitlines()[1:]] == [
-        "DEB-abcdefgh  why why why why why why why…",
-        "              forked from DEB-origin00",
+    assert drawn([fork], 48) == [
+        "id            status   topic",
+        "DEB-abcdefgh  created  why why why why why why…",
+        "                       forked from DEB-origin00",
     ]
+
+
+def test_a_wide_terminal_shows_all_of_a_debate_in_the_list() -> None:
+    header, line = drawn([replace(RECORD, topic="漢字" * 40)], 90)
+    assert header.split() == ["id", "format", "status", "started", "topic"]
+    assert line.startswith("DEB-abcdefgh  duel    created  19")
+    assert line.endswith("…")
+    assert cell_len(line) in (89, 90)  # a letter of two cells may not fit
 
 
 def test_columns_are_aligned_by_cells() -> None:

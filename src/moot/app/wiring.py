@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moot import formats as known_formats
 from moot.app.app import App
-from moot.core.debate import Status
 from moot.delivery.webhooks import WebhookSender, hooks_by_status
-from moot.errors import InvalidInput, StoreError
+from moot.errors import StoreError
 from moot.settings import AppSettings
+from moot.store.opening import open_store
 from moot.store.retrying import until_back
-from moot.store.store import Store
 from moot.telemetry.spans import open_spans
 from moot.telemetry.telemetry import Telemetry
 
@@ -115,16 +113,3 @@ async def _hand_over(app: App, ending: asyncio.Event) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(ISSUE_SECONDS):
                 await ending.wait()
-
-
-async def open_store(url: str, hooks: Mapping[Status, Sequence[str]] | None = None) -> Store:
-    scheme, separator, rest = url.partition("://")
-    if scheme in ("postgres", "postgresql"):
-        from moot.store.postgres import open_postgres
-
-        return await open_postgres(url, hooks)
-    if scheme == "sqlite" and separator and rest.startswith("/"):
-        from moot.store.sqlite import open_sqlite
-
-        return await open_sqlite(Path(rest.removeprefix("/")), hooks)
-    raise InvalidInput(f"cannot use the database {scheme}://…: write sqlite:///FILE or postgresql://…")

@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import ValidationError
-
-from moot.core.debate import JsonObject, Record, SeatSettings, Turn
+from moot.core.record import JsonObject, Record, SeatSettings, Turn
 from moot.errors import ScriptChanged
 
 if TYPE_CHECKING:
@@ -73,6 +71,8 @@ def current(record: Record, turns: Iterable[Turn]) -> Record:
 
 def apply(turn: Turn, debate: Debate[Any]) -> None:
     """Change the settings in place: a script may have them in a variable. Applied twice it is the same."""
+    from pydantic import ValidationError
+
     change, settings = Change.of(turn), debate.settings
     try:
         new = type(settings).model_validate({**settings.model_dump(mode="json"), **change.settings})

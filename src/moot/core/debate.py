@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -19,6 +18,12 @@ from moot.core.people import Question as Question
 from moot.core.people import Rating as Rating
 from moot.core.people import Tick as Tick
 from moot.core.people import Workflow as Workflow
+from moot.core.record import Failure as Failure
+from moot.core.record import Origin as Origin
+from moot.core.record import Record as Record
+from moot.core.record import SeatSettings as SeatSettings
+from moot.core.record import Status as Status
+from moot.core.record import Turn as Turn
 from moot.core.table import Rows
 from moot.core.trust import Basis, Coverage, Trust
 from moot.core.usage import NO_USAGE as NO_USAGE
@@ -27,17 +32,6 @@ from moot.sources.source import WHOLE, Source
 from moot.text.language import Language, language_of
 
 JsonObject: TypeAlias = dict[str, JsonValue]
-
-
-class Status(StrEnum):
-    CREATED = "created"
-    QUEUED = "queued"
-    RUNNING = "running"
-    WAITING = "waiting"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    FINISHED = "finished"
-    FAILED = "failed"
 
 
 class Limits(BaseModel):
@@ -105,35 +99,6 @@ class Settings(Limits):
     def seated(self, seat: Seat) -> bool:
         """Whether a seat takes part under these settings."""
         return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """The stored answer to one step; written once, never changed."""
-
-    position: int
-    seat: str
-    kind: str
-    round: int | None
-    content: str
-    data: JsonObject | None = None
-    usage: Usage = NO_USAGE
-    model: str | None = None
-    marks: tuple[str, ...] = ()
-    started_at: float = 0.0
-    finished_at: float = 0.0
-    run: int = 0
-    event_id: int = 0
-
-    @property
-    def duration_ms(self) -> int:
-        return max(0, round((self.finished_at - self.started_at) * 1000))
-
-    @property
-    def who(self) -> str:
-        """The person who said it, where their name is known."""
-        named = (self.data or {}).get("who") if self.seat == "human" else None
-        return named if isinstance(named, str) else ""
 
 
 PASSED_OVER = "passed_over"
@@ -228,15 +193,6 @@ class Seat:
     """The seat whose model it has, unless one is chosen for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeatSettings:
-    """What one debate chose for a seat."""
-
-    model: str
-    temperature: float
-    max_tokens: int
-
-
 class Outcome(BaseModel):
     """What a script returns. Every surface can show it without knowing the format."""
 
@@ -313,74 +269,3 @@ class Issue(NamedTuple):
 
     title: str
     body: str
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What a debate began as: a copy of the turns of another that stand before a position."""
-
-    debate: str
-    position: int
-
-    def __str__(self) -> str:
-        turns = "the first turn" if self.position == 1 else f"the first {self.position} turns"
-        return f"forked from {self.debate} after {turns}" if self.position else f"run again after {self.debate}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """A debate as the store keeps it, without its turns."""
-
-    id: str
-    format: str
-    format_version: int
-    topic: str
-    settings: JsonObject
-    seats: Mapping[str, SeatSettings]
-    created_at: float
-    status: Status = Status.CREATED
-    stop_reason: str | None = None
-    error: str | None = None
-    outcome: JsonObject | None = None
-    finished_at: float | None = None
-    run: int = 0
-    owner: str | None = None
-    lease_until: float | None = None
-    concluding: bool = False
-    tries_from: int = 0
-    """Only attempts of later runs count against what may fail."""
-    origin: Origin | None = None
-    restated: str = ""
-    """The question as its turns restate it, where those were read."""
-    unreadable: str = ""
-    """Why it cannot be read whole, if so; it can be looked at then, and no more."""
-
-    @property
-    def title(self) -> str:
-        """The question: as it was restated, where it had to be clarified, or as it was asked."""
-        restated = (self.outcome or {}).get("title")
-        return (restated if isinstance(restated, str) and restated.strip() else self.restated) or self.topic
-
-    @property
-    def language(self) -> Language:
-        return language_of(self.topic, str(self.settings.get("language") or ""))
-
-    @property
-    def copied(self) -> int:
-        """How many of its turns it took over; another debate has paid for them."""
-        return self.origin.position if self.origin else 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """An attempt at a step that failed, with the text that had arrived; kept beside the turns."""
-
-    position: int
-    seat: str
-    kind: str
-    round: int | None
-    partial: str
-    code: str
-    message: str
-    at: float
-    run: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from moot.core.debate import Turn
+from moot.core.record import Turn
 
 ASSUMED = 50.0
 """Tokens a second, of a model that has not been measured."""

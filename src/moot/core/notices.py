@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
-from urllib.parse import urlsplit
+from typing import Literal, TypeAlias
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from moot.core.debate import JsonObject, Record, Status
-from moot.core.trace import iso
+from moot.core.record import JsonObject, Record, Status, iso
 
 HookEvent: TypeAlias = Literal["outcome", "waiting", "failed"]
 
@@ -23,43 +19,6 @@ EVENTS: Mapping[Status, HookEvent] = {
     Status.WAITING: "waiting",
     Status.FAILED: "failed",
 }
-
-
-def _address(url: str) -> str:
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return url
-    raise ValueError("is not an address; write one that begins with https:// or http:// and names a host")
-
-
-Address: TypeAlias = Annotated[str, AfterValidator(_address)]
-
-
-def _each_once(hooks: list[Webhook]) -> list[Webhook]:
-    if len({hook.url for hook in hooks}) < len(hooks):
-        raise ValueError("two webhooks have the same url; write one with the events of both")
-    return hooks
-
-
-class Webhook(BaseModel):
-    """An address that is told about debates."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-    url: Address = Field(description="an http or https address")
-    events: list[HookEvent] = Field(default_factory=lambda: list(EVENTS.values()), min_length=1)
-    secret_env: str | None = Field(
-        None, min_length=1, description="the environment variable with the key that signs: whsec_ and base64"
-    )
-
-    @property
-    def name(self) -> str:
-        """What it is called where its address, which may hold a key, must not stand."""
-        return f"{urlsplit(self.url).hostname} {hashlib.sha256(self.url.encode()).hexdigest()[:6]}"
-
-
-Webhooks: TypeAlias = Annotated[list[Webhook], AfterValidator(_each_once)]
 
 
 MAX_TEXT = 2000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from moot.core.debate import Failure, Rating, Record, Tick, Turn, Workflow
 from moot.core.notices import Notice
+from moot.core.people import Rating, Tick, Workflow
+from moot.core.record import Failure, Record, Turn
 
 
 class StoredDebate(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any
 
 from typing_extensions import TypedDict  # pydantic can read those of `typing` from Python 3.12 on
@@ -13,6 +12,7 @@ from typing_extensions import TypedDict  # pydantic can read those of `typing` f
 from moot.core.changes import current
 from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Tick, Turn, Usage
 from moot.core.duration import span_seconds
+from moot.core.record import iso
 
 VERSION = 1
 SEARCHED, CONCLUDED = ("templates", "passages", "evidence", "research"), ("synthesis", "answer", "verdict")
@@ -169,10 +169,6 @@ def _embedding(turns: Sequence[Turn]) -> dict[str, Any]:
 def _listed(data: JsonObject | None, name: str) -> list[Any]:
     value = (data or {}).get(name)
     return value if isinstance(value, list) else []
-
-
-def iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
 def turn_as_json(turn: Turn) -> TurnTrace:

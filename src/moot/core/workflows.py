@@ -9,7 +9,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from moot.core.notices import Address
+from moot.core.webhooks import Address
 
 _EXAMPLE = "gh issue create --title {title} --body-file -"
 TITLE_OPTIONS = ("--title", "--subject", "--summary", "--name")

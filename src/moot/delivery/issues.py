@@ -24,7 +24,7 @@ from typing import IO, Protocol
 import orjson
 
 from moot.core.debate import Issue, Workflow
-from moot.core.notices import Webhook
+from moot.core.webhooks import Webhook
 from moot.core.workflows import WorkflowSettings
 from moot.delivery.webhooks import SECONDS, Attempt, attempt, opened
 from moot.text.files import publish

@@ -19,12 +19,14 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from moot.core.debate import Status
-from moot.core.notices import EVENTS, Notice, Webhook
+from moot.core.notices import EVENTS, Notice
+from moot.core.record import Status
 from moot.errors import StoreError
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
+
+    from moot.core.webhooks import Webhook
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import orjson
 
 from moot.core.claims import How, Ledger
 from moot.core.debate import JsonObject
-from moot.core.trace import iso
+from moot.core.record import iso
 from moot.errors import InvalidInput
 from moot.reading.debate import Reading
 

@@ -13,7 +13,7 @@ from itertools import count
 
 from moot.core.events import TurnFinished
 from moot.core.points import Point
-from moot.core.trace import iso
+from moot.core.record import iso
 from moot.reading.debate import Reading
 
 MAX_TITLE = 80

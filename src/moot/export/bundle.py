@@ -24,7 +24,8 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from moot.core.debate import JsonObject, Status
-from moot.core.trace import Trace, iso
+from moot.core.record import iso
+from moot.core.trace import Trace
 from moot.errors import InvalidInput
 
 DATA, MANIFEST = "debates.jsonl", "manifest.json"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from moot.core.debate import Outcome
 from moot.core.events import TurnFinished
-from moot.core.trace import iso
+from moot.core.record import iso
 from moot.reading.debate import Reading, Section
 from moot.reading.words import short_model
 from moot.text.language import Language

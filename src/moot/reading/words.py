@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moot.core.debate import Status, Usage
+from moot.core.record import Status
+from moot.core.usage import Usage
 
 if TYPE_CHECKING:
     from moot.core.events import StepRetrying, TurnFinished, TurnStarted

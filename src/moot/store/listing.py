@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from moot.core.debate import Status
+from moot.core.record import Status
 from moot.store.database import Database, Operation, ask, reading
 from moot.store.rows import Cursor, Summary, status_from, summary_from
 from moot.store.sql import list_parameters

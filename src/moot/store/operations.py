@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.core.debate import Record
+from moot.core.record import Record
 from moot.store.database import Operation, Row, alone, ask, run_of
 from moot.store.refusals import check_readable, not_found
 from moot.store.rows import record_from

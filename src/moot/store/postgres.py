@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import orjson
 
-from moot.core.debate import Status
+from moot.core.record import Status
 from moot.errors import MootError, StoreAway, StoreBlocked, StoreError
 from moot.store import jobs
 from moot.store.database import PARTS, Job, Operation, Request, Row, Statement, Whole

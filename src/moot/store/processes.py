@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from moot.core.debate import Record
+from moot.core.record import Record
 
 
 class Unfinished(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from moot.core.debate import Record, Status
+from moot.core.record import Record, Status
 from moot.errors import Busy, Fenced, MootError, NotFound, WrongStatus
 from moot.store.database import Row
 from moot.store.rows import record_from

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from moot.core.changes import Wish
-from moot.core.debate import Failure, HumanReply, Turn
+from moot.core.people import HumanReply
+from moot.core.record import Failure, Turn
 from moot.errors import StoreAway, StoreBlocked
 
 if TYPE_CHECKING:

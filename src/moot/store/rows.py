@@ -11,22 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from moot.core.changes import Wish
-from moot.core.debate import (
-    NO_USAGE,
-    Failure,
-    JsonObject,
-    Origin,
-    Rating,
-    Record,
-    SeatSettings,
-    Status,
-    Tick,
-    Turn,
-    Usage,
-    Workflow,
-)
 from moot.core.notices import Notice
+from moot.core.people import Rating, Tick, Workflow
+from moot.core.record import Failure, JsonObject, Origin, Record, SeatSettings, Status, Turn
 from moot.core.stored import StoredDebate
+from moot.core.usage import NO_USAGE, Usage
 from moot.store.database import Row
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import orjson
 
 from moot.core.changes import Wish
-from moot.core.debate import Record, Status, Turn
+from moot.core.record import Record, Status, Turn
 from moot.errors import SchemaTooNew
 from moot.store.database import Parameter, Parameters
 

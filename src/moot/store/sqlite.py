@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeVar
 
-from moot.core.debate import Status
+from moot.core.record import Status
 from moot.errors import StoreError
 from moot.store.database import PARTS, Job, Operation, Request, Row, Statement, Whole, ask
 from moot.store.sql import migrations, queries

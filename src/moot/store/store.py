@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from moot.core.changes import Wish
 from moot.core.control import Control
-from moot.core.debate import Failure, HumanReply, JsonObject, Rating, Record, Status, Tick, Turn, Workflow
 from moot.core.notices import Notice, notices
+from moot.core.people import HumanReply, Rating, Tick, Workflow
+from moot.core.record import Failure, JsonObject, Record, Status, Turn
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
 from moot.store.database import Database, Job, Operation, Whole, alone, ask, reading, run_of, writing

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
+from moot.terminal.help import EXAMPLE_DEBATES, beginning_with
+from moot.terminal.options import Number
 from moot.terminal.running import run
 
 
-def demo(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="caching, backup, parts-shelf or four-day-week.")
-    ] = None,
-    speed: Annotated[float, typer.Option(metavar="N", min=0, help="Twice as fast: 2; all at once: 0.")] = 1.0,
-) -> None:
+@click.command()
+@click.argument(
+    "name",
+    required=False,
+    metavar="[NAME]",
+    help=f"{', '.join(EXAMPLE_DEBATES[:-1])} or {EXAMPLE_DEBATES[-1]}.",
+    shell_complete=beginning_with(EXAMPLE_DEBATES),
+)
+@click.option(
+    "--speed", type=Number(0, kind=float), default=1.0, show_default=True, help="Twice as fast: 2; all at once: 0."
+)
+def demo(name: str | None, speed: float) -> None:
     """Watch a recorded debate of a large model, then have one of your own."""
     from moot.terminal import demo as first
 

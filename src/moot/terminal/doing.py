@@ -9,9 +9,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
 from typing import TypeAlias
 
-from moot import settings
 from moot.errors import InvalidInput, Missing, MootError
-from moot.terminal.allow import offer
+from moot.places import data_folder, has_files
 from moot.terminal.exits import Exit, print_error
 from moot.terminal.screen import discard_stdout, reader_left, screens
 from moot.text.files import private_file, private_folder
@@ -22,28 +21,31 @@ Command: TypeAlias = Coroutine[None, None, Exit | None]
 """Without an exit code it is done."""
 
 
-def run_command(command: Command, runs_debates: bool = False) -> Exit:
+def run_command(command: Command, runs_debates: bool = False, stays: bool = False) -> Exit:
     """Run a command to its exit code; an error is one line on stderr, and what went wrong inside is in moot.log.
 
-    What runs debates is held up by no screen.
+    What runs debates is held up by no screen; that and what stays is worth a faster event loop.
     """
     _log_to_file()
     try:
-        offer()
+        if has_files():
+            from moot.terminal.allow import offer
+
+            offer()
     except KeyboardInterrupt:
         command.close()
         return Exit.INTERRUPTED
     try:
         with screens() if runs_debates else nullcontext():
-            return _code_of(command)
+            return _code_of(command, runs_debates or stays)
     except OSError:
         log.exception("cannot read or write")
         raise
 
 
-def _code_of(command: Command) -> Exit:
+def _code_of(command: Command, lasts: bool) -> Exit:
     try:
-        code = _event_loop()(command) or Exit.DONE
+        code = _event_loop(lasts)(command) or Exit.DONE
         sys.stdout.flush()
         return code
     except (InvalidInput, Missing) as error:
@@ -62,7 +64,9 @@ def _code_of(command: Command) -> Exit:
         return print_error(f"something went wrong inside ({type(error).__name__}); moot.log tells more", Exit.FAILED)
 
 
-def _event_loop() -> Callable[[Command], Exit | None]:
+def _event_loop(lasts: bool) -> Callable[[Command], Exit | None]:
+    if not lasts:  # it is done before another loop is imported
+        return asyncio.run
     try:
         import uvloop
     except ImportError:
@@ -71,7 +75,7 @@ def _event_loop() -> Callable[[Command], Exit | None]:
 
 
 def _log_to_file() -> None:
-    folder = settings.data_folder()
+    folder = data_folder()
     with suppress(OSError):  # no place for a log is no reason not to work
         private_folder(folder, own=True)
         private_file(folder / "moot.log")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import typer
-from typer.core import TyperGroup
+import click
 
-from moot.errors import faults, meant
+from moot.errors import meant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _FOLDER = Path(__file__).parent.parent / "formats"
 FORMATS = sorted(file.parent.name for file in _FOLDER.glob("*/format.py"))
 """Those of moot, as `moot.formats` has them, which is slow to import; packages may add others."""
+EXAMPLE_DEBATES = ("caching", "backup", "parts-shelf", "four-day-week")
+"""As `moot.examples` has them."""
 PROVIDERS = "deepseek openai anthropic gemini openrouter mistral groq together xai ollama vllm llamacpp lmstudio local"
 EXAMPLES = {
     "debate": (
@@ -59,65 +62,63 @@ FIRST = (*EXAMPLES["demo"][:1], EXAMPLES["debate"][1], *EXAMPLES["doctor"])
 """What a newcomer does first."""
 
 
-class Commands(TyperGroup):
-    """A group that tells what each of its commands does in a whole sentence."""
+class Commands(click.Group):
+    """A group that tells what each of its commands does in a whole sentence, in the order in which they stand here."""
 
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(limit=200)) for name, each in self.commands.items()])
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.commands]
 
-def with_examples(app: typer.Typer, group: str = "") -> None:
+
+def with_examples(group: click.Group, words: str = "") -> None:
     """Put the examples of its commands below their help, and the first of each below that of a group."""
-    for command in app.registered_commands:
-        name = command.name or (command.callback.__name__ if command.callback else "")
-        command.epilog = below(EXAMPLES[f"{group} {name}".strip()])
-    for each in app.registered_groups:
-        if each.typer_instance:
-            with_examples(each.typer_instance, each.name or "")
-            each.epilog = below([shown[0] for words, shown in EXAMPLES.items() if words.startswith(f"{each.name} ")])
+    for name, command in group.commands.items():
+        command.context_settings = {"help_option_names": ["-h", "--help"]}
+        if isinstance(command, click.Group):
+            with_examples(command, f"{name} ")
+            command.epilog = below([shown[0] for called, shown in EXAMPLES.items() if called.startswith(f"{name} ")])
+        else:
+            command.epilog = below(EXAMPLES[f"{words}{name}"])
 
 
 def below(examples: Iterable[str]) -> str:
     return "\b\n" + "\n".join(("Examples:", *(f"  {example}" for example in examples)))
 
 
-def complete_format(incomplete: str) -> Iterable[str]:
-    return (name for name in FORMATS if name.startswith(incomplete))
+def beginning_with(words: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What completes a word that is begun."""
+    known = [*words]
+    return lambda context, parameter, begun: [word for word in known if word.startswith(begun)]
 
 
-def complete_model(incomplete: str) -> Iterable[str]:
-    return (f"{name}:" for name in PROVIDERS.split() if name.startswith(incomplete))
-
-
-def refuse_unused(context: typer.Context, beside: str, unused: Iterable[str] = (), used: Iterable[str] = ()) -> None:
+def refuse_unused(context: click.Context, beside: str, unused: Iterable[str] = (), used: Iterable[str] = ()) -> None:
     """Raises BadParameter for what was given although it has no effect: one of `unused`, or all but what is `used`."""
     names = set(unused) or {parameter.name for parameter in context.command.params} - set(used)
     for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "")
+        given = context.get_parameter_source(parameter.name)
         if parameter.name in names and given and given.name == "COMMANDLINE":
-            raise typer.BadParameter(f"has no effect {beside}", ctx=context, param=parameter)  # type: ignore[arg-type]
+            raise click.BadParameter(f"has no effect {beside}", ctx=context, param=parameter)
 
 
-def misused(error: typer.TyperException) -> int:
+def misused(error: click.ClickException) -> int:
     """Tell what is wrong with the words of a command; its exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without its command: what there is
-        typer.echo(error.format_message())
+        click.echo(error.format_message())
         return 0
-    typer.echo(f"moot: {_in_a_line(error)}", err=True)
+    click.echo(f"moot: {_in_a_line(error)}", err=True)
     return 2
 
 
-def _in_a_line(error: typer.TyperException) -> str:
-    if found := getattr(error.__cause__, "errors", None):  # of pydantic, whose words are not ours
-        error.message = faults(found())
-    option, near = getattr(error, "option_name", ""), sorted(getattr(error, "possibilities", None) or ())
+def _in_a_line(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
     said = error.format_message().strip().rstrip(".").removeprefix("Invalid value: ")
     if said.startswith("Invalid value for "):
         where, _, what = said.removeprefix("Invalid value for ").partition(": ")
-        said = ": ".join([where.replace("'", ""), what])
-    if option and hasattr(error, "possibilities"):
-        said = f"there is no option {option}{meant(option, near)}"
+        said = ": ".join([where.replace("'", "").strip("[]"), what])
+    if isinstance(error, click.NoSuchOption):
+        said = f"there is no option {error.option_name}{meant(error.option_name, error.possibilities or ())}"
     said = said.replace(". Did you mean", ", did you mean")
-    context = getattr(error, "ctx", None)
     return f"{said}{'' if said.endswith('?') else ';'} see: {context.command_path if context else 'moot'} --help"

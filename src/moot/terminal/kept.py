@@ -13,23 +13,8 @@ from moot.core.debate import Status
 from moot.errors import InvalidInput, WrongStatus
 from moot.formats import choices, load
 from moot.terminal.exits import Exit
-from moot.terminal.tables import STATS_HEADER, debate_row, print_json, print_table, say, stats_row
+from moot.terminal.tables import STATS_HEADER, print_json, print_table, say, stats_row
 from moot.text.plain import printable
-
-
-async def list_debates(as_json: bool) -> None:
-    async with build(settings.load()) as app:
-        records = await app.list()
-    if as_json:
-        for record in records:
-            shown = ("id", "format", "status", "topic", "origin")
-            print_json({name: getattr(record, name) for name in shown})
-    elif records:
-        console = Console()
-        rows = [debate_row(record, console.is_terminal) for record in records]
-        print_table(console, ("id", "format", "status", "started", "topic"), rows, wide=("format", "started"))
-    else:
-        say(Console(), 'No debates yet. Start one: moot debate "Cats are better than dogs"')
 
 
 async def show(

@@ -5,18 +5,17 @@ and `terminal.allow`.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from moot.terminal.help import refuse_unused
+from moot.terminal.help import Commands, refuse_unused
+from moot.terminal.options import FILE
 from moot.terminal.running import run
 
-model_commands = typer.Typer(invoke_without_command=True)
 
-
-@model_commands.callback()
-def models(context: typer.Context) -> None:
+@click.group("models", cls=Commands, invoke_without_command=True)
+@click.pass_context
+def model_commands(context: click.Context) -> None:
     """Show which models can be reached, and what each seat would use."""
     if context.invoked_subcommand is None:
         from moot.terminal import doctor as checks
@@ -24,25 +23,27 @@ def models(context: typer.Context) -> None:
         run(checks.models())
 
 
-@model_commands.command("pull")
-def pull(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="smollm2, https://…/FILE.gguf, or OWNER/REPOSITORY/FILE.gguf.")
-    ],
-    name: Annotated[
-        str | None, typer.Option(help="What to call it: local:NAME; without it as its file is called.")
-    ] = None,
-    hub: Annotated[
-        str, typer.Option(envvar="HF_ENDPOINT", metavar="URL", help="The hub that OWNER/REPOSITORY is on.")
-    ] = "https://huggingface.co",
-    sha256: Annotated[str | None, typer.Option(metavar="SUM", help="What the file's SHA-256 must be.")] = None,
-) -> None:
+@model_commands.command()
+@click.argument("source", help="smollm2, https://…/FILE.gguf, or OWNER/REPOSITORY/FILE.gguf.")
+@click.option("--name", help="What to call it: local:NAME; without it as its file is called.")
+@click.option(
+    "--hub",
+    envvar="HF_ENDPOINT",
+    show_envvar=True,
+    metavar="URL",
+    default="https://huggingface.co",
+    show_default=True,
+    help="The hub that OWNER/REPOSITORY is on.",
+)
+@click.option("--sha256", metavar="SUM", help="What the file's SHA-256 must be.")
+def pull(source: str, name: str | None, hub: str, sha256: str | None) -> None:
     """Get a GGUF file for llama.cpp; local:NAME is a model from then on. A cut download goes on when asked again."""
     from moot.terminal import pulling
 
     run(pulling.pull(source, name, hub, sha256))
 
 
+@click.command()
 def doctor() -> None:
     """Check the set-up, and say what to do about each problem."""
     from moot.terminal import doctor as checks
@@ -50,16 +51,16 @@ def doctor() -> None:
     run(checks.doctor())
 
 
-def allow(
-    context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the file is; here when left out.")] = Path(),
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take it back.")] = False,
-    list: Annotated[bool, typer.Option("--list", help="Show the files that were allowed or refused.")] = False,
-) -> None:
+@click.command()
+@click.argument("folder", type=FILE, default=Path(), metavar="[FOLDER]", help="Where the file is; here when left out.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--revoke", is_flag=True, help="Take it back.")
+@click.option("--list", is_flag=True, help="Show the files that were allowed or refused.")
+@click.pass_context
+def allow(context: click.Context, folder: Path, yes: bool, revoke: bool, list: bool) -> None:
     """Let the moot.yaml of a folder name servers, programs, addresses and files."""
     from moot.terminal import allow as allowing
 
     if list:
         refuse_unused(context, "beside --list", used=["list"])
-    raise typer.Exit(allowing.run(folder, yes, revoke, list))
+    context.exit(allowing.run(folder, yes, revoke, list))

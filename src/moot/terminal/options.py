@@ -1,35 +1,73 @@
-"""The options that several commands have."""
+"""The options that several commands have, and how numbers are read."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from moot.terminal.help import complete_model
+from moot.terminal.help import PROVIDERS, beginning_with
 
-DebateId = Annotated[str, typer.Argument(metavar="ID", help="The debate, DEB-…")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-EventsAsJson = Annotated[bool, typer.Option("--json", help="Print events as JSON lines.")]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="PROVIDER:MODEL",
-        help="For every seat; `moot models` shows what there is.",
-        autocompletion=complete_model,
-    ),
-]
-ModelFor = Annotated[list[str] | None, typer.Option(metavar="SEAT=MODEL", help="The model of one seat.")]
-Judges = Annotated[
-    str | None, typer.Option(metavar="MODEL,MODEL", help="Judges of other models, each for a pair of judgings.")
-]
-Set = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Any setting of the format.")]
-Record = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep every model call in FILE.")]
-Replay = Annotated[Path | None, typer.Option(metavar="FILE", help="Answer model calls from FILE.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="Write the outcome's document here, approved or not."),
-]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+    Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Number(click.ParamType[float]):
+    """A number, refused in moot's words."""
+
+    name = "N"
+
+    def __init__(self, least: int | None = None, most: int | None = None, kind: type[float] = int) -> None:
+        self.least, self.most, self.kind = least, most, kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = self.kind(value)
+        except ValueError:
+            self.fail(f"write a {'whole ' if self.kind is int else ''}number, not {value!r}", param, ctx)
+        if self.least is not None and not number >= self.least:
+            self.fail(f"at least {self.least:,}, not {value}", param, ctx)
+        if self.most is not None and not number <= self.most:
+            self.fail(f"at most {self.most:,}, not {value}", param, ctx)
+        return number
+
+
+PORT = Number(0, 65535)
+FILE = click.Path(path_type=Path)
+
+
+def completing(words: Iterable[str]) -> Any:
+    return {"shell_complete": beginning_with(words)}
+
+
+debate_id: Decorator = click.argument("debate_id", metavar="ID", help="The debate, DEB-…")
+json: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+events: Decorator = click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
+model: Decorator = click.option(
+    "--model",
+    "-m",
+    metavar="PROVIDER:MODEL",
+    help="For every seat; `moot models` shows what there is.",
+    shell_complete=beginning_with(f"{name}:" for name in PROVIDERS.split()),
+)
+model_for: Decorator = click.option("--model-for", metavar="SEAT=MODEL", multiple=True, help="The model of one seat.")
+judges: Decorator = click.option(
+    "--judges", metavar="MODEL,MODEL", help="Judges of other models, each for a pair of judgings."
+)
+set: Decorator = click.option("--set", metavar="KEY=VALUE", multiple=True, help="Any setting of the format.")
+record: Decorator = click.option("--record", type=FILE, metavar="FILE", help="Keep every model call in FILE.")
+replay: Decorator = click.option("--replay", type=FILE, metavar="FILE", help="Answer model calls from FILE.")
+output: Decorator = click.option(
+    "--output", "-o", type=FILE, metavar="DIR", help="Write the outcome's document here, approved or not."
+)
+host: Decorator = click.option(
+    "--host",
+    metavar="ADDRESS",
+    help="Where to listen; beyond this machine only with MOOT_TOKEN.",
+    show_default="MOOT_HOST, 127.0.0.1",
+)
+port: Decorator = click.option("--port", "-p", type=PORT, help="0 takes a free one.", show_default="MOOT_PORT, 8321")

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 
-from moot.terminal.options import DebateId, EventsAsJson, Output
+from moot.terminal import options
+from moot.terminal.options import Number
 from moot.terminal.running import run
 
 
-def rejudge(
-    debate_id: DebateId,
-    judge: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="PROVIDER:MODEL; the same judge without it.")
-    ] = None,
-    judgings: Annotated[int, typer.Option(help="How often at most, 1 or an even number up to 12.")] = 8,
-    output: Output = None,
-    as_json: EventsAsJson = False,
-) -> None:
+@click.command()
+@options.debate_id
+@click.option("--judge", metavar="MODEL", help="PROVIDER:MODEL; the same judge without it.")
+@click.option(
+    "--judgings",
+    type=Number(),
+    default=8,
+    show_default=True,
+    help="How often at most, 1 or an even number up to 12.",
+)
+@options.output
+@options.events
+def rejudge(debate_id: str, judge: str | None, judgings: int, output: Path | None, as_json: bool) -> None:
     """Judge a finished debate again in a new one, by another model or more often; costs its judgings only."""
     from moot.terminal import commands, watch
 

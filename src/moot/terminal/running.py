@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-import typer
+from click.exceptions import Exit
 
 if TYPE_CHECKING:
     from moot.terminal.doing import Command
 
 
-def run(command: Command, runs_debates: bool = False) -> NoReturn:
+def run(command: Command, runs_debates: bool = False, stays: bool = False) -> NoReturn:
     from moot.terminal.doing import run_command
 
-    raise typer.Exit(run_command(command, runs_debates))
+    raise Exit(run_command(command, runs_debates, stays))

@@ -2,53 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
-from moot.terminal.help import refuse_unused
+from moot.terminal import options
+from moot.terminal.help import Commands, refuse_unused
+from moot.terminal.options import PORT, Number
 from moot.terminal.running import run
 
-Host = Annotated[
-    str | None,
-    typer.Option(
-        help="Where to listen; beyond this machine only with MOOT_TOKEN.", show_default="MOOT_HOST, 127.0.0.1"
-    ),
-]
 
-
-def serve(
-    host: Host = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            "--port", "-p", metavar="N", min=0, max=65535, help="0 takes a free one.", show_default="MOOT_PORT, 8321"
-        ),
-    ] = None,
-    work: Annotated[
-        bool, typer.Option(help="Run debates here too, or leave them to the workers on its Postgres.")
-    ] = True,
-) -> None:
+@click.command()
+@options.host
+@options.port
+@click.option(
+    "--work/--no-work",
+    default=True,
+    show_default=True,
+    help="Run debates here too, or leave them to the workers on its Postgres.",
+)
+def serve(host: str | None, port: int | None, work: bool) -> None:
     """Serve pages and the HTTP API, and run debates while nobody watches."""
     from moot.terminal import serve as processes
 
-    run(processes.serve(host, port, work))
+    run(processes.serve(host, port, work), stays=True)
 
 
-def worker(
-    concurrency: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many debates at once.")] = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, max=65535, help="Tell /metrics and /api/health there; 0 takes a free one."),
-    ] = None,
-) -> None:
+@click.command()
+@click.option("--concurrency", type=Number(1), help="How many debates at once.", show_default="MOOT_MAX_RUNNING, 20")
+@click.option("--metrics-port", type=PORT, help="Tell /metrics and /api/health there; 0 takes a free one.")
+def worker(concurrency: int | None, metrics_port: int | None) -> None:
     """Run debates from a Postgres that any number of workers and servers share."""
     from moot.terminal import serve as processes
 
-    run(processes.worker(concurrency, metrics_port))
+    run(processes.worker(concurrency, metrics_port), stays=True)
 
 
-database_commands = typer.Typer(help="The database.", no_args_is_help=True)
+@click.group("db", cls=Commands)
+def database_commands() -> None:
+    """The database."""
 
 
 @database_commands.command()
@@ -59,20 +49,15 @@ def upgrade() -> None:
     run(processes.upgrade_database())
 
 
-def mcp(
-    context: typer.Context,
-    http: Annotated[bool, typer.Option("--http", help="Over streamable HTTP instead of stdin and stdout.")] = False,
-    host: Host = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            "--port", "-p", metavar="N", min=0, max=65535, help="0 takes a free one.", show_default="MOOT_PORT, 8321"
-        ),
-    ] = None,
-) -> None:
+@click.command()
+@click.option("--http", is_flag=True, help="Over streamable HTTP instead of stdin and stdout.")
+@options.host
+@options.port
+@click.pass_context
+def mcp(context: click.Context, http: bool, host: str | None, port: int | None) -> None:
     """Serve debates as tools to coding assistants and other MCP clients."""
     from moot.terminal import serve as processes
 
     if not http:
         refuse_unused(context, "without --http", ["host", "port"])
-    run(processes.mcp(http, host, port))
+    run(processes.mcp(http, host, port), stays=True)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import orjson
-from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from moot.core.table import Bar, Cell
 from moot.reading.words import cost_text, short_model
 from moot.text.plain import printable
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
     from moot.core.charts import ChartData, LineChart, MarginChart, Series
-    from moot.core.debate import Outcome, Record, Usage
+    from moot.core.debate import Outcome, Usage
     from moot.export.stats import Stats
     from moot.reading.debate import Reading
 
@@ -31,6 +28,8 @@ WIDE = 80
 
 
 def introduction(reading: Reading) -> Text:
+    from rich.text import Text
+
     record, titles = reading.record, reading.titles
     models = {seat: short_model(chosen.model) for seat, chosen in record.seats.items()}
     if len(set(models.values())) == 1:
@@ -47,6 +46,11 @@ def introduction(reading: Reading) -> Text:
 
 def outcome_view(outcome: Outcome, reason: str) -> RenderableType:
     """The decision, its numbers and what weakens it; the reasons are the last turn, just above."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
     parts: list[RenderableType] = [Text(printable(outcome.headline()), style="bold"), Text()]
     if outcome.lead:
         parts += [Text(printable(outcome.lead)), Text()]
@@ -112,16 +116,6 @@ def _one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
-def debate_row(record: Record, is_terminal: bool) -> tuple[str, str, str, str, Text]:
-    """For `print_table`: id, format, status, when it began, topic."""
-    began = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created_at))
-    topic = Text(_one_line(record.title), overflow="ellipsis", no_wrap=True)
-    if record.origin:
-        topic.append("\n" if is_terminal else " · ")  # a terminal cuts the topic
-        topic.append(f"forked from {record.origin.debate}", style="dim")
-    return (record.id, record.format, record.status, began, topic)
-
-
 STATS_HEADER = ("format", "models", "debates", "rating", "auto", "rounds", "early stops", "tokens out", "seconds")
 
 
@@ -147,6 +141,9 @@ def print_table(
     wide: Collection[str] = (),
 ) -> None:
     """The columns named in `wide` are left out on a narrow terminal; a pipe gets everything, uncut."""
+    from rich.table import Table
+    from rich.text import Text
+
     if not console.is_terminal:
         console.file.write("\n".join(aligned([header, *rows])) + "\n")
         return
@@ -166,6 +163,8 @@ def in_terminal(cell: Cell | Text) -> str:
 
 def aligned(rows: Sequence[Sequence[Cell | Text]]) -> list[str]:
     """Rows as lines of text, their columns one below the other."""
+    from rich.cells import cell_len
+
     texts = [[in_terminal(cell) for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
     return [
@@ -190,6 +189,8 @@ def usage_text(usage: Usage) -> str:
 
 def say(console: Console, text: str, style: str = "") -> None:
     """Print text, broken on words in a terminal and not at all in a pipe."""
+    from rich.text import Text
+
     console.print(Text(printable(text), style=style), soft_wrap=not console.is_terminal)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from moot.terminal.help import Commands
+from moot.terminal.options import FILE, Number
 from moot.terminal.running import run
 
-template_commands = typer.Typer(help="Reasoning templates: moot's own and yours.", no_args_is_help=True)
-TemplateName = Annotated[str, typer.Argument(metavar="NAME")]
+
+@click.group("templates", cls=Commands)
+def template_commands() -> None:
+    """Reasoning templates: moot's own and yours."""
 
 
 @template_commands.command("list")
@@ -22,7 +25,8 @@ def list_templates() -> None:
 
 
 @template_commands.command("show")
-def show_template(name: TemplateName) -> None:
+@click.argument("name")
+def show_template(name: str) -> None:
     """Show one template as a model reads it."""
     from moot.terminal import templates
 
@@ -30,10 +34,9 @@ def show_template(name: TemplateName) -> None:
 
 
 @template_commands.command("search")
-def search_templates(
-    question: Annotated[str, typer.Argument(metavar="QUESTION")],
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many.")] = 3,
-) -> None:
+@click.argument("question")
+@click.option("--top", type=Number(1), default=3, show_default=True, help="How many.")
+def search_templates(question: str, top: int) -> None:
     """Show which templates a question would get."""
     from moot.terminal import templates
 
@@ -41,7 +44,8 @@ def search_templates(
 
 
 @template_commands.command("add")
-def add_template(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
+@click.argument("file", type=FILE)
+def add_template(file: Path) -> None:
     """Check a template of your own and keep it."""
     from moot.terminal import templates
 
@@ -49,7 +53,8 @@ def add_template(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
 
 
 @template_commands.command("remove")
-def remove_template(name: TemplateName) -> None:
+@click.argument("name")
+def remove_template(name: str) -> None:
     """Remove a template of your own."""
     from moot.terminal import templates
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from moot.core.debate import Limits, Outcome, Record, Turn
 from moot.core.page import Told, told
+from moot.core.record import iso
 from moot.core.script import Debate
-from moot.core.trace import iso
 from moot.core.trust import CHECKS, Trust
 from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
 from moot.text.language import Language

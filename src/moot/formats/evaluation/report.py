@@ -8,7 +8,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from moot.core.debate import Record, Turn
-from moot.core.trace import iso
+from moot.core.record import iso
 from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.settings import TITLES, EvaluationSettings, Topic

@@ -10,7 +10,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from moot.core.debate import Issue, Record, Turn
-from moot.core.trace import iso
+from moot.core.record import iso
 from moot.text.language import sentences
 from moot.text.markdown import contained, front_matter, in_line
 from moot.trust.figures import section

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from moot.app import App
 from moot.core.debate import Status
-from moot.core.trace import iso
+from moot.core.record import iso
 from moot.errors import Busy, MootError, NotFound, StoreError, WrongStatus
 from moot.export.charts.figures import figure
 from moot.reading.words import notice_text, short_model, title_of

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from moot.core.claims import Claim, Ledger
 from moot.core.duration import span_seconds
 from moot.core.page import Beside, Decisive, Figure, OutcomePage, Part, Prose, Section, Steps, charts_in, parts_in
-from moot.core.trace import iso
+from moot.core.record import iso
 from moot.core.trust import CHECKS
 from moot.errors import InvalidInput
 from moot.export.charts import Chart, Drawn, drawn, taken
