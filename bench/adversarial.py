@@ -13,7 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from adversarial import DEBATES, FUNCTIONS, TEXTS, Growth, growth, superlinear
+from adversarial import (  # type: ignore[attr-defined]  # that of the tests
+    DEBATES,
+    FUNCTIONS,
+    TEXTS,
+    Growth,
+    growth,
+    superlinear,
+)
 
 SLOWEST = 20
 

@@ -143,8 +143,7 @@ class Readers:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        out, _ = await self._process.communicate(b"\n")
-        self.out = out.decode()
+        self.out = (await self._process.communicate(b"\n"))[0].decode()
 
 
 async def read(port: int, path: str, readers: int) -> None:

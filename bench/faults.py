@@ -232,7 +232,7 @@ async def _noted(here: Place, ids: list[str]) -> bool:
 
 async def _went_on(here: Place, debate_id: str) -> float:
     """When the second run began its first step."""
-    return min(turn.started_at for turn in (await here.app.load(debate_id)).turns if turn.run == 2)
+    return float(min(turn.started_at for turn in (await here.app.load(debate_id)).turns if turn.run == 2))
 
 
 async def contest(cluster: Cluster, folder: Path, dose: Dose) -> Row:

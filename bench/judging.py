@@ -25,7 +25,7 @@ from voters import curve, majority  # noqa: E402
 
 from moot.core.trust import Stability  # noqa: E402
 from moot.formats.duel.ballot import CLEAR_MARGIN  # noqa: E402
-from moot.formats.duel.format import Verdict  # noqa: E402
+from moot.formats.duel.verdict import Verdict  # noqa: E402
 from moot.testing import SimulatedJudge, SimulatedVoter  # noqa: E402
 from moot.trust.judging import learned_noise, spreads, weigh  # noqa: E402
 

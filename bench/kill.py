@@ -110,7 +110,7 @@ async def rehearse(url: str, server: Model, plan: Mapping[str, Scene]) -> dict[s
     async def one(app: App, topic: str, scene: Scene) -> list[Turn]:
         record = await app.create(scene.format, topic, scene.settings)
         await app.run(record.id, lambda event: None)
-        return told((await app.load(record.id)).turns)
+        return list(told((await app.load(record.id)).turns))
 
     async with open_app(url, server) as app:
         transcripts = await asyncio.gather(*(one(app, *each) for each in plan.items()))

@@ -83,7 +83,7 @@ def live(browser: Browser, folder: Path) -> float:
 
 def renderer_seconds(browser: Browser) -> float:
     told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
-    return sum(process["cpuTime"] for process in told["processInfo"] if process["type"] == "renderer")
+    return float(sum(each["cpuTime"] for each in told["processInfo"] if each["type"] == "renderer"))
 
 
 def main() -> int:

@@ -28,6 +28,7 @@ import aiohttp
 import asyncpg
 import psutil
 import uvloop
+from pydantic import JsonValue
 from run import busy_seconds, model_server, own_seconds, set_pace
 from troupe import Cluster, Process, Troupe, own_postgres, until
 
@@ -41,7 +42,7 @@ from moot.settings import AppSettings
 from moot.testing import MemoryStore
 
 STEPS = 5
-SETTINGS = {"depth": "quick", "max_rounds": 2, "max_total_output_tokens": 1_000_000}
+SETTINGS: dict[str, JsonValue] = {"depth": "quick", "max_rounds": 2, "max_total_output_tokens": 1_000_000}
 TTFT_US = 50_000
 GAP_US = 20_000
 WARM_UP = 8
@@ -304,7 +305,7 @@ def of(process: Process) -> psutil.Process:
 
 def cpu_seconds(processes: Iterable[psutil.Process]) -> float:
     times = [process.cpu_times() for process in processes]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.async_api import async_playwright
+from playwright.async_api import ViewportSize, async_playwright
 
 from moot.app import App, build
 from moot.llm.client import Request
@@ -28,7 +28,7 @@ FORMS = {
     "evaluation": {"summary": "New points still come up.", "state": "new_ground", "decision": "continue"},
     "synthesis": {"recommendation": "PostgreSQL first, then a load test.", "because": ["C6", "C10", "C27"]},
 }
-SIZES = {"1280": {"width": 1280, "height": 1000}, "390": {"width": 390, "height": 844}}
+SIZES: dict[str, ViewportSize] = {"1280": {"width": 1280, "height": 1000}, "390": {"width": 390, "height": 844}}
 
 
 class Panel:

@@ -7,7 +7,7 @@ of every page in them (structure.txt), by which a test knows that they are out o
 import asyncio
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -64,7 +64,7 @@ class Scene(NamedTuple):
     path: str
 
 
-async def scenes(app: App, model: Recorded) -> AsyncIterator[Scene]:
+async def scenes(app: App, model: Recorded) -> AsyncGenerator[Scene]:
     """From the first visit to a decision."""
     by_format = {each.format: each for each in examples()}
     panel = by_format.pop("panel")

@@ -12,7 +12,8 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ import yaml
 from theatre import company
 
 from model_server import ModelServer
+from moot.formats.evaluation.ideas import CHALLENGES, EVALUATION, TOPICS
 from moot.llm.client import Message, Request, Schema
 from moot.settings import AppSettings
 from moot.terminal.cli import cli
@@ -94,11 +96,58 @@ def split(line: str) -> list[str]:
         return []
 
 
+FILES_OF_IDEAS = {"# evaluation.yaml": EVALUATION, "# challenges.yaml": CHALLENGES, "- name: Team": TOPICS}
+"""YAML that is no settings, by its first line: what lies beside an idea."""
+SHOWN: Mapping[str, str] = {
+    "scrape_configs:": "settings of Prometheus",
+    "moot.example {": "settings of Caddy",
+    "DELETE FROM moot_pgqueuer_log": "tests/web/test_metrics.py has a server do it",
+    "2 × certainty": "a formula; tests/formats/test_evaluation_rules.py reckons by it",
+    "slam/": "a folder; tests/test_docs.py makes it",
+    "POST /hooks/moot": "what a receiver gets; tests/delivery/test_webhooks.py is one",
+    "Webhook chat.example": "a line of moot show; tests/delivery/test_webhooks.py reads it",
+    "the perspectives voted": "a line of a record; tests/formats/test_panel_votes.py has it",
+    "═══ Round 2 Complete": "what a person sees; tests/terminal/test_ask.py is one",
+    "Yes: 12 of 15": "what a poll prints; tests/formats/test_poll.py plays one",
+    "not in duel.jsonl": "an error; tests/llm/test_recording.py meets it",
+    "Debater A (pro) wins": "what a duel prints; tests/formats/test_duel_judgings.py plays one",
+    "… ; 5 independent answers": "a line of trust; tests/formats/test_duel_poll.py has it",
+    "Usage: moot": "the help of a command; tests/test_docs.py compares it",
+}
+"""How blocks begin that show something and are not run, each with the reason."""
+
+
 @pytest.mark.parametrize("block", named("yaml"))
 def test_settings_can_be_used_as_they_are_written(block: Block) -> None:
     read = yaml.safe_load(block.text)
-    if isinstance(read, dict) and read.keys() <= AppSettings.model_fields.keys():
+    if of_idea := FILES_OF_IDEAS.get(block.text.splitlines()[0]):
+        of_idea.validate_python(read)
+    elif not block.text.startswith(tuple(SHOWN)):
         AppSettings.model_validate({name: value for name, value in read.items() if "…" not in str(value)})
+
+
+@pytest.mark.parametrize("block", named("", "sql"))
+def test_what_is_only_shown_says_why(block: Block) -> None:
+    if "max(moot_database_up)" in block.text:
+        told = {f"moot_{name}" for name in re.findall(r"moot_(\w+?)(?:_total|_bucket)?\b", block.text)}
+        known = "".join(path.read_text() for path in (ROOT / "src/moot").rglob("metrics*.py"))
+        assert [name for name in told if f'"{name}"' not in known] == []
+    else:
+        assert block.text.startswith(tuple(SHOWN))
+
+
+def test_no_reason_is_given_for_a_block_that_is_gone() -> None:
+    assert [shown for shown in SHOWN if not any(block.text.startswith(shown) for block in BLOCKS)] == []
+
+
+@pytest.mark.parametrize("reason", SHOWN.values())
+def test_the_tests_that_are_named_instead_are_there(reason: str) -> None:
+    assert all((ROOT / path).is_file() for path in re.findall(r"tests/[\w/]+\.py", reason)), reason
+
+
+@pytest.mark.parametrize("block", named("toml"))
+def test_toml_is_toml(block: Block) -> None:
+    assert tomllib.loads(block.text)
 
 
 @pytest.mark.parametrize("block", named("json"))

@@ -130,6 +130,21 @@ def test_what_a_killed_worker_has_left_goes_on_at_once_in_a_terminal(server: Mod
     assert [failure.code for failure in stored.failures] == ["taken_over"]
 
 
+def test_a_terminal_that_follows_what_no_worker_knows_says_why_it_waits(server: ModelServer, database: str) -> None:
+    asked = run(*DUEL, server.model)
+    debate_id = asked.events[0]["debate"]
+    newer = """UPDATE debates SET status = 'stopped', outcome = NULL, format_version = 99 RETURNING id"""
+    assert until(database, newer) == debate_id
+    with worker(), started("debate", "--resume", debate_id) as watching:
+        assert watching.stderr
+        told = next(line for line in watching.stderr if "It waits" in line)
+        watching.send_signal(signal.SIGINT)
+        watching.send_signal(signal.SIGINT)
+    assert told.endswith(
+        f"{debate_id} follows version 99 of duel, newer than this moot knows; a worker that knows it has to run it.\n"
+    )
+
+
 # Leaving
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from test_ask import typing
 from test_views import in_terminal
 
+from forkserver import ForkedPopen
 from in_process import moot
 from model_server import ModelServer, speech_or_verdict
 from moot.core.events import TurnChunk, TurnFinished, TurnStarted
 from moot.examples.catalog import find
 from moot.terminal import demo
-from program import run
+from program import COMMAND, run
 from virtualtime import run as virtual
 
 OFFER = "q to leave): "
@@ -30,6 +32,15 @@ def test_a_demo_shows_a_recorded_debate_and_says_how_to_have_one_of_ones_own(
     assert "A four-day work week should be the norm" in shown.out
     assert "Debater B (con) wins, " in shown.out
     assert shown.out.rstrip().splitlines()[-2:] == demo.WAYS.splitlines()
+
+
+def test_a_demo_whose_reader_leaves_says_nothing_of_debates_that_go_on() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with ForkedPopen([*COMMAND, "demo"], stdout=writing, stderr=subprocess.PIPE, text=True) as process:
+        os.close(writing)
+        _, err = process.communicate()
+    assert (process.returncode, err) == (1, "")
 
 
 def test_a_demo_needs_nothing_that_is_configured_and_keeps_nothing(

@@ -129,6 +129,11 @@ def test_a_misspelt_variable_is_named_with_the_one_that_was_meant() -> None:
         assert (ran.code, said in ran.out + ran.err) == (1 if words == ["doctor"] else 2, True)
 
 
+def test_a_folder_of_prompts_that_is_not_there_is_told_once() -> None:
+    ran = run("doctor", env={"MOOT_PROMPTS": "nowhere"})
+    assert (ran.code, ran.out.count("nowhere")) == (1, 1), ran.out
+
+
 def test_a_file_under_another_name_is_not_passed_over(tmp_path: Path) -> None:
     (tmp_path / "moot.yml").write_text("model: openai:gpt\n")
     ran = run("debate", "--list")

@@ -134,7 +134,7 @@ class Stage:
         self._out = Output()
         self.console = Console(file=self._out, force_terminal=True, width=width, color_system="truecolor")
         self.screen = Screen(width)
-        self.view = LiveView(self.console, RECORD, DUEL, seconds_before=41.2)
+        self.view = LiveView(self.console, RECORD, DUEL, {}, seconds_before=41.2)
 
     async def see(self) -> str:
         """The screen after the next frame, seconds hidden."""
@@ -291,7 +291,7 @@ async def test_a_retry_is_told_once_and_counted_down_until_words_come() -> None:
 
 def test_a_retry_is_a_line_of_its_own_in_a_pipe() -> None:
     out = StringIO()
-    PlainView(Console(file=out), DUEL).show(retrying("debater_b", 1, seconds=0.2))
+    PlainView(Console(file=out), DUEL, {}).show(retrying("debater_b", 1, seconds=0.2))
     assert out.getvalue() == "\n(Debater B: acme: too many requests; attempt 2 of 6 now)\n"
 
 
@@ -370,7 +370,7 @@ def test_text_of_others_cannot_steer_the_terminal(written: str, shown: str) -> N
 
 def test_a_debate_that_is_over_is_shown_wrapped_in_a_terminal() -> None:
     out = StringIO()
-    view = PlainView(Console(file=out, force_terminal=True, width=34, color_system=None), DUEL)
+    view = PlainView(Console(file=out, force_terminal=True, width=34, color_system=None), DUEL, {})
     view.show(ended("debater_a", 0, "Cats are quiet, clean and never ask for a walk."))
     assert out.getvalue() == (
         "\n▌ Debater A  argument · round 1\n  Cats are quiet, clean and\n  never ask for a walk.\n"

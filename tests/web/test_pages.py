@@ -113,6 +113,16 @@ async def test_with_only_the_built_in_model_the_first_page_says_how_to_get_a_bet
     )
 
 
+async def test_a_tiny_model_of_ones_own_is_warned_of_too() -> None:
+    Path("tiny.gguf").write_bytes(b"GGUF")  # noqa: ASYNC240
+    house = House(company())
+    house.app.settings.model = "local:./tiny.gguf"
+    page = await house.reader.open("/")
+    assert page.one("section", class_="notice").one("h2").text == "Only a tiny local model is here"
+    assert ", a tiny local model in every seat" in page.one("p", class_="runs-on").text
+    await house.app.models.close()
+
+
 async def test_the_list_tells_status_format_outcome_and_cost_of_every_debate() -> None:
     house = House(company(), prices={"scripted:model": Price(input=1, output=1_000_000)})
     await house.played("duel", "Cats are better", max_rounds=1)

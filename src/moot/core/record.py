@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from moot.core.usage import NO_USAGE, Usage
 from moot.text.language import Language, language_of
@@ -14,8 +14,9 @@ from moot.text.language import Language, language_of
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-JsonObject: TypeAlias = "dict[str, JsonValue]"
-"""As `core.debate` has it for pydantic."""
+    JsonObject: TypeAlias = dict[str, JsonValue]
+else:
+    JsonObject = dict[str, Any]  # pydantic is slow to import, and a list needs none of it
 
 
 class Status(StrEnum):

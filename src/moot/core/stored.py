@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from moot.core.notices import Notice
 from moot.core.people import Rating, Tick, Workflow
-from moot.core.record import Failure, Record, Turn
+from moot.core.record import Failure, Record, Status, Turn
+from moot.errors import NewerDebate
 
 
 class StoredDebate(NamedTuple):
@@ -21,3 +22,10 @@ class StoredDebate(NamedTuple):
     """What webhooks were told or will be."""
     ticks: tuple[Tick, ...] = ()
     """Of its next steps, those that somebody has ticked, or unticked since."""
+
+    @property
+    def held_up(self) -> str | None:
+        """Why it is queued and nobody runs it, where that is known."""
+        waits = self.record.status is Status.QUEUED
+        codes = {each.code: each.message for each in self.failures if waits and each.run == self.record.run}
+        return codes.get(NewerDebate.code)

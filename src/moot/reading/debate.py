@@ -25,7 +25,7 @@ from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.core.trust import Basis, Coverage
-from moot.errors import NewerDebate, ScriptChanged
+from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import page_of
 from moot.reading.sources import sources_view
@@ -223,9 +223,7 @@ class Reading:
     @property
     def held_up(self) -> str | None:
         """Why it is queued and nobody runs it, where that is known."""
-        waits = self.record.status is Status.QUEUED
-        codes = {each.code: each.message for each in self.stored.failures if waits and each.run == self.record.run}
-        return codes.get(NewerDebate.code)
+        return self.stored.held_up
 
     @property
     def live(self) -> bool:

@@ -30,15 +30,16 @@ class RemoteRun:
         """Have a debate run, and follow it until it ends or waits for a person; what was shown is not shown again."""
         with suppress(WrongStatus):  # it waits for an answer, or stops: that is then what is followed
             await self._queue.enqueue(debate_id)
-        helping = asyncio.create_task(self._help_out())
+        beside = asyncio.gather(self._help_out(), self._tell_hold_up(debate_id), return_exceptions=True)
         try:
             async with aclosing(self._queue.follow(debate_id, self._last)) as events:
                 async for event in events:
                     self._last = event.id
                     sink(event)
         finally:
-            helping.cancel()
-            await asyncio.gather(helping, return_exceptions=True)
+            beside.cancel()
+            with suppress(asyncio.CancelledError):
+                await beside
         record = (await self._runner.store.load(debate_id)).record
         return RunResult(record.status, record.stop_reason, outcome=record.outcome, error=record.error)
 
@@ -53,6 +54,15 @@ class RemoteRun:
             await asyncio.Event().wait()
         finally:
             await own.drain(0.0)
+
+    async def _tell_hold_up(self, debate_id: str) -> None:
+        """Say why nobody takes the debate, once that is known; it is followed all the same, as somebody may come."""
+        while True:
+            with suppress(StoreError):
+                if why := (await self._runner.store.load(debate_id)).held_up:
+                    self._say(f"It waits: {why}.")
+                    return
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _others(self) -> bool:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from moot.terminal.help import EXAMPLE_DEBATES, beginning_with
@@ -24,4 +26,4 @@ def demo(name: str | None, speed: float) -> None:
     """Watch a recorded debate of a large model, then have one of your own."""
     from moot.terminal import demo as first
 
-    run(first.demo(name, speed), runs_debates=True)
+    run(first.demo(name, speed), runs_debates=sys.stdout.isatty())  # a pipe gets the recording alone

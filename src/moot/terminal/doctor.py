@@ -127,8 +127,6 @@ async def _prompt_checks(app: App) -> AsyncIterator[_Check]:
     own = app.prompts.own
     if own is None:
         return
-    if not own.folder.is_dir():
-        yield _Check(False, f"prompts in {own.folder}", "there is no such folder: make it, or remove `prompts`")
     for file in own.files():
         format = app.formats.get(file.parent.name)
         if format is None or not (format.folder / file.name).is_file():

@@ -32,7 +32,6 @@ from moot.terminal.tables import INDENT, MAX_LINE
 from moot.text.plain import printable
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
-NO_SIDES: Mapping[str, Side] = {}
 SECONDS_PER_FRAME = 0.05
 MAX_FOLDED = 100
 """Characters that are shown of a turn that only examines another."""
@@ -69,7 +68,7 @@ class LiveView:
         console: Console,
         record: Record,
         format: AnyFormat,
-        sides: Mapping[str, Side] = NO_SIDES,
+        sides: Mapping[str, Side],
         seconds_before: float = 0.0,
     ) -> None:
         self._console = console
@@ -211,7 +210,7 @@ class PlainView(View):
 
     console: Console
     format: AnyFormat
-    sides: Mapping[str, Side] = field(default_factory=dict)
+    sides: Mapping[str, Side]
     aside: str = field(default="", init=False)
 
     def show(self, event: Event) -> None:

@@ -217,7 +217,14 @@ async def _moot_error(request: Request, error: errors.MootError) -> Response:
 
 
 async def _invalid_request(request: Request, error: RequestValidationError) -> Response:
-    return _problem(request, 422, errors.InvalidInput.code, errors.faults(error.errors()))
+    return _problem(request, 422, errors.InvalidInput.code, errors.faults(error.errors(), _body_fields(request)))
+
+
+def _body_fields(request: Request) -> set[str]:
+    """What the body that an address takes may hold."""
+    bodies = request.scope["route"].dependant.body_params if "route" in request.scope else ()
+    models = (body.field_info.annotation for body in bodies)
+    return {name for model in models for name in getattr(model, "model_fields", ())}
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:

@@ -11,7 +11,7 @@ from moot.app.estimates import Expected
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
 from moot.llm.providers import parse_name
-from moot.llm.weights import BUILT_IN_MODEL
+from moot.llm.weights import BUILT_IN_MODEL, SMALL_MODELS
 from moot.reading.words import short_model
 
 
@@ -40,9 +40,12 @@ class RunsOn(NamedTuple):
         return next((short_model(use.name) for use in self.uses if seat in use.seats), "")
 
     @property
-    def is_tiny(self) -> bool:
-        """Whether nothing is there but the model that only shows how moot works."""
-        return all(use.name == BUILT_IN_MODEL for use in self.uses)
+    def tiny(self) -> str:
+        """What nothing but tiny models is called, which only show how moot works; empty where another is there."""
+        names = {use.name for use in self.uses}
+        if not all(name in SMALL_MODELS for name in names):
+            return ""
+        return "the tiny built-in model" if names == {BUILT_IN_MODEL} else "a tiny local model"
 
 
 async def runs_on(app: App, format: AnyFormat) -> RunsOn:
