@@ -5,7 +5,7 @@ The decision comes first, then how far to trust it, then sections in the order i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -243,6 +243,11 @@ def opening(text: str, number: int = 3) -> str:
 
 def lines_of(*texts: str) -> tuple[Line, ...]:
     return tuple(map(Line, texts))
+
+
+def listed(texts: Sequence[str], look: Look) -> tuple[Lines, ...]:
+    """The parts of a section that has nothing but these; none without any."""
+    return (Lines(lines_of(*texts), look),) if texts else ()
 
 
 def present(*sections: Section | None) -> tuple[Section, ...]:

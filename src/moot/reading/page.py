@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from moot.core.page import Figure, Lines, OutcomePage, Prose, Section, Table, lines_of, present
+from moot.core.page import Figure, OutcomePage, Prose, Section, Table, listed, present
 from moot.errors import ScriptChanged
 from moot.trust.block import block_of, figures
 
@@ -34,7 +34,6 @@ def usual_page(reading: Reading, outcome: Outcome) -> OutcomePage:
     say, document = outcome.say, reading.document if outcome.shows_document else None
     body = Prose(document, is_document=True) if document else Prose(outcome.summary)
     table = outcome.table()
-    weak = (Lines(lines_of(*outcome.caveats), "turn"),) if outcome.caveats else ()
     return OutcomePage(
         label=say("Outcome"),
         headline=outcome.headline(),
@@ -45,6 +44,6 @@ def usual_page(reading: Reading, outcome: Outcome) -> OutcomePage:
             Section("numbers", say("In numbers"), (Table(table),) if table else ()),
             Section("pictures", say("In pictures"), tuple(map(Figure, reading.charts))),
             Section("figures", "", figures(outcome.figures, say)),
-            Section("caveats", say("Before you trust it"), weak),
+            Section("caveats", say("Before you trust it"), listed(outcome.caveats, "turn")),
         ),
     )

@@ -22,6 +22,7 @@ from moot.core.page import (
     Table,
     TrustBlock,
     lines_of,
+    listed,
     present,
 )
 from moot.core.script import Debate
@@ -48,7 +49,7 @@ def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
             Section("stable", say("First and final answer, compared blindly"), _compared(outcome)),
             Section("rounds", say("Rounds"), tuple(_rounds(debate, outcome))),
             Section("figures", "", figures(outcome.figures, say)),
-            Section("caveats", say("Before you trust it"), _listed(outcome.caveats, "turn")),
+            Section("caveats", say("Before you trust it"), listed(outcome.caveats, "turn")),
         ),
     )
 
@@ -111,7 +112,3 @@ def _rounds(debate: Debate[Any], outcome: FinalAnswer) -> Iterator[Part | Beside
 def by_round(debate: Debate[Any]) -> Iterator[Any]:
     say = debate.language
     return scores_by_round(debate.transcript, "critique", {"score": say("Skeptic’s score")}, say)
-
-
-def _listed(texts: Sequence[str], look: Any) -> tuple[Lines, ...]:
-    return (Lines(lines_of(*texts), look),) if texts else ()

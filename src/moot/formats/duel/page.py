@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from moot.core.charts import margins_of, scores_by_round
-from moot.core.page import (
-    DecidedBy,
-    Decisive,
-    Figure,
-    Lines,
-    OutcomePage,
-    Prose,
-    Section,
-    SideScore,
-    lines_of,
-    present,
-    told,
-)
+from moot.core.page import DecidedBy, Decisive, Figure, OutcomePage, Prose, Section, SideScore, listed, present, told
 from moot.core.script import Debate
 from moot.formats.duel.facing import SIDES, TITLES
 from moot.formats.duel.verdict import Verdict
@@ -41,7 +29,7 @@ def page(debate: Debate[Any], outcome: Verdict) -> OutcomePage:
             Section("polled", say("Asked alone"), tuple(map(Figure, poll_charts(outcome)))),
             Section("rounds", say("Scores by round"), _by_round(debate, outcome)),
             Section("figures", "", figures(outcome.figures, say)),
-            Section("caveats", say("Before you trust it"), _lines(outcome.caveats, "turn")),
+            Section("caveats", say("Before you trust it"), listed(outcome.caveats, "turn")),
         ),
     )
 
@@ -73,7 +61,3 @@ def _decisive(outcome: Verdict) -> tuple[Decisive, ...]:
 def _by_round(debate: Debate[Any], outcome: Verdict) -> tuple[Figure, ...]:
     names = dict(zip(("score_a", "score_b"), sides(outcome), strict=True))
     return tuple(map(Figure, scores_by_round(debate.transcript, "verdict", names, debate.language)))
-
-
-def _lines(texts: list[str], look: Any) -> tuple[Lines, ...]:
-    return (Lines(lines_of(*texts), look),) if texts else ()

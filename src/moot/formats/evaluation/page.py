@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from moot.core.charts import Score, ScoreChart, margins_of, signed
@@ -19,6 +19,7 @@ from moot.core.page import (
     Side,
     Sides,
     lines_of,
+    listed,
     opening,
     present,
 )
@@ -44,10 +45,10 @@ def page(debate: Debate[Any], card: Scorecard) -> OutcomePage:
             Section("tests", say("What to test next"), _tests(card)),
             Section("stable", say("Does it hold?"), tuple(map(Figure, judgings(card)))),
             *(_topic(debate, topic, say) for topic in card.topics),
-            Section("not-judged", say("Not judged"), _listed(card.not_judged, "turn")),
+            Section("not-judged", say("Not judged"), listed(card.not_judged, "turn")),
             Section("idea", say("The idea, as it was judged"), _idea(debate, say)),
             Section("figures", "", figures(card.figures, say)),
-            Section("caveats", say("What to keep in mind"), _listed(card.caveats, "turn")),
+            Section("caveats", say("What to keep in mind"), listed(card.caveats, "turn")),
         ),
     )
 
@@ -153,7 +154,3 @@ def _fate(number: int, side: str, topic: TopicVerdict, say: Language) -> str:
 def _idea(debate: Debate[Any], say: Language) -> tuple[Prose, ...]:
     idea = debate.settings.quotable(debate.topic)
     return (Prose(idea, fold=say("Read it")),) if idea.strip() else ()
-
-
-def _listed(texts: Sequence[str], look: Any) -> tuple[Lines, ...]:
-    return (Lines(lines_of(*texts), look),) if texts else ()

@@ -23,7 +23,7 @@ from moot.core.page import (
     Steps,
     TrustBlock,
     bold_to_colon,
-    lines_of,
+    listed,
     present,
     told,
 )
@@ -50,9 +50,9 @@ def page(debate: Debate[Any], outcome: Decision) -> OutcomePage:
             Section("options", say("Options considered"), tuple(_options(outcome))),
             Section("reached", say("How it was reached"), tuple(_reached(debate, outcome))),
             Section("told", say("What the panel was told"), _told(outcome)),
-            Section("questions", say("Open questions"), _listed(outcome.open_questions, "turn")),
+            Section("questions", say("Open questions"), listed(outcome.open_questions, "turn")),
             Section("figures", "", figures(outcome.figures, say)),
-            Section("caveats", say("Before you rely on it"), _listed(outcome.caveats, "turn")),
+            Section("caveats", say("Before you rely on it"), listed(outcome.caveats, "turn")),
         ),
     )
 
@@ -132,8 +132,8 @@ def votes(outcome: Decision) -> Iterator[CountChart]:
 def _reached(debate: Debate[Any], outcome: Decision) -> Iterator[Part | Beside]:
     say = outcome.say
     yield from map(Figure, stands(debate, say))
-    agreed = Block(say("Points of agreement"), _listed(outcome.agreement, "check"))
-    tense = Block(say("Tensions"), _listed(outcome.tensions, "turn"))
+    agreed = Block(say("Points of agreement"), listed(outcome.agreement, "check"))
+    tense = Block(say("Tensions"), listed(outcome.tensions, "turn"))
     if found := tuple(block for block in (agreed, tense) if block.parts):
         yield Beside(found)
     if outcome.perspectives:
@@ -168,10 +168,6 @@ def _told(outcome: Decision) -> tuple[Lines, ...]:
 
 def _when(round: int, say: Language) -> str:
     return say("after round {round}", round=round) if round else say("before the first round")
-
-
-def _listed(texts: Sequence[str], look: Any) -> tuple[Lines, ...]:
-    return (Lines(lines_of(*texts), look),) if texts else ()
 
 
 def stands(debate: Debate[Any], say: Language) -> Iterator[StandChart]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from moot.core.charts import CountChart
-from moot.core.page import Beside, Block, Figure, Lines, OutcomePage, Prose, Section, Table, lines_of, present
+from moot.core.page import Beside, Block, Figure, OutcomePage, Prose, Section, Table, listed, present
 from moot.core.script import Debate
 from moot.formats.poll.outcome import PollOutcome, label
 from moot.trust.block import block_of
@@ -22,7 +22,7 @@ def page(debate: Debate[Any], outcome: PollOutcome) -> OutcomePage:
         sections=present(
             Section("ballots", say("Ballots"), (Beside((drawn, counted)),)),
             Section("reasons", say("Their reasons"), (Prose(outcome.summary),)),
-            Section("caveats", say("Before you trust it"), (Lines(lines_of(*caveats), "turn"),) if caveats else ()),
+            Section("caveats", say("Before you trust it"), listed(caveats, "turn")),
         ),
     )
 
