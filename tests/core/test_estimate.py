@@ -209,11 +209,11 @@ async def test_an_estimate_does_not_read_through_long_sources() -> None:
     assert long < 1.1 * short
 
 
-async def test_an_estimate_renders_the_same_rules_once_for_each_order_of_sides() -> None:
+async def test_an_estimate_renders_the_same_rules_once_for_each_topic() -> None:
     app = scripted_app(ScriptedModel(longest_replies))
     app.prompts = CountedPrompts()
-    await app.estimate("evaluation", "Cats?", largest("evaluation", 40))
-    assert app.prompts.rules_rendered == 3  # for who prepares, and for either side first
+    await app.estimate("evaluation", "Cats?", largest("evaluation", topics := 40))
+    assert app.prompts.rules_rendered == 1 + topics  # for who prepares, and for each topic
 
 
 async def test_an_estimate_needs_no_outcome() -> None:

@@ -10,11 +10,9 @@ and read the difference that git shows.
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import re
-import zlib
-from bisect import bisect_left
+import runpy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -35,8 +33,10 @@ from moot.formats.duel.format import DUEL, SIDES
 from moot.llm.client import Request
 from stage import TOPIC, A, B, Stage, ballot
 
+BENCH = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "prefix.py"))
+share, speech, requests_of = (BENCH[name] for name in ("share", "speech", "requests"))
+
 FORMATS = Path(formats.__file__).parent
-IDEA = (Path(__file__).parents[2] / "examples" / "ideas" / "second-hearing" / "idea.md").read_text("utf-8")
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 PLENTY = {"max_total_output_tokens": 100_000, "max_runtime_seconds": 100_000}
 NAMES = {"debater_a": A, "debater_b": B}
@@ -92,11 +92,6 @@ async def test_the_requests_of_a_duel_are_those_of_the_snapshots(
 # Prompts only grow
 
 
-def speech(number: int) -> str:
-    """As long as a speech usually is."""
-    return f"Reason number {number}. " + "It is as plain as the nose in your face that it must be so. " * 25
-
-
 async def long_duel(**stage: Any) -> list[Request]:
     number = iter(range(100))
     whole = Stage(lambda request: ballot() if request.schema else speech(next(number)), settings=PLENTY, **stage)
@@ -104,63 +99,17 @@ async def long_duel(**stage: Any) -> list[Request]:
     return whole.model.requests
 
 
-def resent(made: Sequence[Request]) -> float:
-    """The share of all characters that are an exact prefix of an earlier request."""
-    texts = [as_text(request) for request in made]
-    known = [max((common(text, earlier) for earlier in texts[:at]), default=0) for at, text in enumerate(texts)]
-    return sum(known) / sum(map(len, texts))
-
-
-def common(one: str, other: str) -> int:
-    """How many characters they begin with alike."""
-    return bisect_left(range(1, min(len(one), len(other)) + 1), True, key=lambda n: not one.startswith(other[:n]))
-
-
-LENGTHS = {"content": 1300, "answer": 1000, "case": 350, "summary": 350, "reasoning": 300, "framing": 300}
-"""Characters of what is written into the fields of a form; of others, 90."""
-
-
-def long_reply(request: Request) -> str:
-    """As long as replies of a strong model are, and never the same."""
-    number = zlib.crc32(repr(request.messages).encode())
-    if request.schema is None:
-        return speech(number)
-    form = _filled(request.schema.schema, number)
-    views = [{"name": f"View {each}", "wants": [f"peace {each}"], "gives_up": f"peace {each + 1}"} for each in range(3)]
-    fixed = {"perspectives": views} if request.schema.name == "analysis" else {}
-    return json.dumps({**form, **fixed, **{name: [] for name in ("mute", "strayed", "differ") if name in form}})
-
-
-def _filled(schema: Any, number: int, name: str = "") -> Any:
-    if "enum" in schema:
-        return schema["enum"][0]
-    match schema["type"]:
-        case "object":
-            parts = enumerate(schema["properties"].items(), number)
-            return {name: _filled(part, at, name) for at, (name, part) in parts}
-        case "array":
-            return [_filled(schema["items"], number, name)] * 2
-        case "integer" | "number":
-            return 6
-        case "boolean":
-            return False
-        case _:
-            return speech(number)[: LENGTHS.get(name, 90)]
-
-
 @pytest.mark.parametrize(
-    ("format", "settings", "least"),
+    ("format", "depth", "least"),
     [
-        ("duel", {}, 0.77),
-        ("panel", {"max_rounds": 3, "checkpoints": False}, 0.87),
-        ("critique", {"min_rounds": 5}, 0.64),
-        ("evaluation", {"idea": IDEA}, 0.66),
+        *(("panel", depth, least) for depth, least in (("quick", 0.87), ("normal", 0.86), ("careful", 0.84))),
+        *(("duel", depth, least) for depth, least in (("quick", 0.79), ("normal", 0.75), ("careful", 0.79))),
+        *(("critique", depth, least) for depth, least in (("quick", 0.77), ("normal", 0.75), ("careful", 0.77))),
+        *(("evaluation", depth, least) for depth, least in (("quick", 0.66), ("normal", 0.71), ("careful", 0.81))),
     ],
 )
-async def test_most_of_what_is_sent_was_sent_before(format: str, settings: dict[str, Any], least: float) -> None:
-    stage = Stage(long_reply, format=formats.load()[format], settings={**PLENTY, **settings})
-    assert (await stage.run()).error is None
-    assert resent(stage.model.requests) >= least
+async def test_most_of_what_is_sent_was_sent_before(format: str, depth: str, least: float) -> None:
+    assert share(await requests_of(format, depth)) >= least
 
 
 async def test_a_request_in_the_shared_layout_is_the_one_before_with_a_turn_for_its_instruction() -> None:
@@ -172,7 +121,7 @@ async def test_a_request_in_the_shared_layout_is_the_one_before_with_a_turn_for_
         grown = before.messages[1].content[: before.messages[1].content.rindex("You are ")]
         assert now.messages[1].content.startswith(f'{grown}<turn by="')
         assert turn in now.messages[1].content[len(grown) :]
-    assert resent(made) >= 0.75
+    assert share(made) >= 0.75
 
 
 async def test_a_request_in_the_per_seat_layout_begins_with_all_of_the_seat_s_last_one() -> None:
@@ -181,7 +130,7 @@ async def test_a_request_in_the_per_seat_layout_begins_with_all_of_the_seat_s_la
     for before, now in zip(made, made[2:], strict=False):
         assert now.messages[: len(before.messages)] == before.messages
         assert [message.role for message in now.messages[len(before.messages) :]] == ["assistant", "user"]
-    assert resent(made) >= 0.6
+    assert share(made) >= 0.6
 
 
 async def test_a_past_instruction_stays_as_it_was_when_the_output_gets_short() -> None:

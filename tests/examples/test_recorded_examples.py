@@ -49,18 +49,3 @@ def test_an_example_is_found_by_its_name() -> None:
     assert [find(example.name) for example in examples()] == [*examples()]
     with pytest.raises(Missing, match="no example named 'cats'; known: caching, backup, parts-shelf, four-day-week"):
         find("cats")
-
-
-@pytest.mark.parametrize(("name", "share"), [("caching", 0.79), ("four-day-week", 0.62)])
-def test_most_of_what_an_example_sends_was_sent_before(name: str, share: float) -> None:
-    """Of a duel less, as every other judging reads its speeches in another order."""
-    calls = Recording.load(find(name).recording).unused()
-    sent = ["\n".join(message.content for message in call.request.messages) for call in calls]
-    known = [max((alike(text, other) for other in sent[:at]), default=0) for at, text in enumerate(sent)]
-    assert sum(known) / sum(map(len, sent)) >= share
-
-
-def alike(one: str, other: str) -> int:
-    """How many characters they begin with alike."""
-    differing = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(differing, min(len(one), len(other)))

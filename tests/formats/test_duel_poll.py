@@ -55,7 +55,7 @@ async def test_the_ballots_are_cast_side_by_side_with_the_first_speech() -> None
     assert [kind for _, kind, _ in await stage.order()] == [*["ballot"] * 5, *["argument"] * 4, "verdict", "rejudging"]
     assert outcome.trust_text() == (
         "Trust: Medium; holds in 2 of 2 judgings, margin 4.0 (1.6 to 6.4); it made no difference which side was shown "
-        "first; 5 independent answers: 4 for, 1 against. The debate cost 6 calls, 2.1k tokens; 5 independent answers "
+        "first; 5 independent answers: 4 for, 1 against. The debate cost 6 calls, 2.2k tokens; 5 independent answers "
         "cost 0.8k and said the same 4 of 5."
     )
 

@@ -105,7 +105,9 @@ async def test_an_idea_that_speaks_of_an_advocate_keeps_its_words() -> None:
 
 async def test_the_arbiter_sees_the_score_it_moves() -> None:
     _, stage = await judged(cast())
-    assert "scored the idea's problem 6 out of 10. Your verdict moves that score by at most 2 points" in asked(stage, 4)
+    assert "Your verdict moves the score of 6 by at most 2 points, towards the side that argued better." in asked(
+        stage, 4
+    )
 
 
 # Concessions

@@ -43,13 +43,14 @@ async def test_claims_are_noted_before_the_record_which_names_those_that_decide(
     assert f"- C1 ({FAST}, unanswered): Held: {FAST} holds" in record
 
 
-async def test_the_scribe_reads_speeches_alone_and_nobody_reads_the_scribe() -> None:
+async def test_the_scribe_reads_what_everybody_reads_and_notes_no_moderator_and_nobody_reads_the_scribe() -> None:
     panelists = speaking()
     await played(panelists)
     scribe = next(request for request in panelists.requests if "You are now the scribe" in request.messages[-1].content)
     told = "\n".join(message.content for message in scribe.messages)
     assert f"{FAST} holds that it is right in round 1." in told
-    assert "The moderator wants point" not in told
+    assert "The moderator wants point" in told, "its prompt begins as those of others do"
+    assert "Note nothing that Moderator said: that is no side." in told
     others = [request for request in panelists.requests if request is not scribe]
     assert not any("It turns on speed." in message.content for request in others for message in request.messages)
 

@@ -69,7 +69,7 @@ async def test_before_the_first_round_some_are_asked_alone_and_at_the_end_the_pe
 async def test_nobody_reads_a_vote_or_a_ballot_and_no_other_prompt_changes_by_a_byte() -> None:
     on, _ = await played(panel(ALL))
     off, _ = await played(panel(ALL), ballots=0)
-    others = [each for each in on.model.requests if "ballot" not in each.messages[1].content.split("\n")[0].lower()]
+    others = [each for each in on.model.requests if "allot" not in each.messages[1].content.split("\n")[-1]]
     assert others == off.model.requests
     assert not any("I say so." in message.content for each in on.model.requests for message in each.messages)
 

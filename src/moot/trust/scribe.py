@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
@@ -54,20 +55,26 @@ class NotedSettings(JudgedSettings):
 
 
 def note_claims(
-    debate: Debate[Any], names: Mapping[str, str], round: int | None = None, **variables: object
+    debate: Debate[Any],
+    names: Mapping[str, str],
+    round: int | None = None,
+    beside: Mapping[str, str] | None = None,
+    visible: range | None = None,
+    **variables: object,
 ) -> Script[None]:
     """Have the claims noted that were made since they last were, as far as limits allow.
 
-    `names` is how the scribe knows those who speak.
+    `names` is how the scribe knows those who argue; whoever speaks `beside` them is read, and not noted.
     """
     new = _new(debate, names)
     if SCRIBE not in debate.seats or not new or limit_of(debate, SCRIBE, 1, 1):
         return
     first = sum(len(Notes.model_validate(turn.data).claims) for turn in notes_of(debate)) + 1
     most = min(PER_SPEECH * len(new), MAX_TOKENS // PER_CLAIM)
-    told = {**variables, "noted": _numbered(debate), "first_number": first, "most": most}
-    step = Step(SCRIBE, CLAIMS, round, answer=Notes, aliases=names, variables=told, evidence="none")
-    yield from debate.ask_all([step])
+    others = beside or {}
+    told = {**variables, "noted": _numbered(debate), "first_number": first, "most": most, "beside": [*others.values()]}
+    step = Step(SCRIBE, CLAIMS, round, answer=Notes, aliases={**others, **names}, variables=told, evidence="none")
+    yield from debate.ask_all([replace(step, visible=visible)])
 
 
 def _new(debate: Debate[Any], speakers: Container[str]) -> list[Turn]:

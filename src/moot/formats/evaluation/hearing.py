@@ -135,6 +135,7 @@ def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
         variables={
             "about": hearing.topic,
             "positions": {side: hearing.position(side) for side in names},
+            "rating": hearing.rating,
             "score": hearing.rating.score,
             "most": MAX_CHANGE,
             "last_speaker": names[hearing.turns[-1].seat] if answered else "",

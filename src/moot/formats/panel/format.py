@@ -153,8 +153,9 @@ def _ended(debate: Debate[PanelSettings], casting: Casting, round: int) -> Scrip
 
 
 def _note(debate: Debate[PanelSettings], casting: Casting, round: int | None = None) -> Script[None]:
-    debaters = {seat: name for seat, name in names(debate, casting).items() if seat in casting.perspectives}
-    return note_claims(debate, debaters, round, **known(debate, casting))
+    debaters = names(debate, casting)
+    chair = {"moderator": debaters.pop("moderator")}
+    return note_claims(debate, debaters, round, chair, heard(debate), **known(debate, casting))
 
 
 def _speech(
