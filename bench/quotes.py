@@ -1,4 +1,5 @@
-"""How well false quotes are found: hand-made quotes in every form, and those of a strong model's debates.
+"""How well false quotes are found: hand-made quotes in every form, those thought up against the check, and those of a
+strong model's debates.
 
 python bench/quotes.py
 
@@ -12,22 +13,27 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from quote_cases import HAND, Score, checked, scores
+from quote_attacks import ATTACKS
+from quote_cases import HAND, Score, by_form, checked, of_debates
+
+GROUPS = {"hand-made": by_form(HAND), "attacks": by_form(ATTACKS), "debates": of_debates()}
 
 
 def main() -> None:
     print("| quotes | number | false | found | missed | wrongly called false | precision | recall |")
     print("|---|---|---|---|---|---|---|---|")
-    forms = {case.form for case in HAND}
-    hand = strong = Score()
-    for name, score in scores():
-        print(_row(name, score))
-        hand, strong = (hand + score, strong) if name in forms else (hand, strong + score)
-    print(_row("**hand-made**", hand), _row("**debates**", strong), _row("**all**", hand + strong), sep="\n")
-    for case in HAND:
+    totals: dict[str, Score] = {}
+    for group, scores in GROUPS.items():
+        totals[group] = Score()
+        for name, score in scores:
+            print(_row(name, score))
+            totals[group] += score
+    for group, score in {**totals, "all": sum(totals.values(), Score())}.items():
+        print(_row(f"**{group}**", score))
+    for case in (*HAND, *ATTACKS):
         verdicts = [quote.verdict for quote in checked(case)]
         if any(quote.false for quote in checked(case)) != case.false or (case.verdict and case.verdict not in verdicts):
-            print(f"\nnot as it should be: {case} {verdicts}")
+            print(f"\nnot as it should be: {case.text} {verdicts}")
 
 
 def _row(name: str, score: Score) -> str:

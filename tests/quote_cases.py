@@ -35,6 +35,7 @@ class Case(NamedTuple):
     false: bool
     verdict: str = ""
     """The exact one, where there is only one right answer."""
+    sources: tuple[Source, ...] = SOURCES
 
 
 TRUE = "Nobody has run Redis in production"
@@ -138,10 +139,12 @@ class Score:
         )
 
 
-def scores() -> Iterator[tuple[str, Score]]:
-    """By form of the hand-made quotes, then by debate."""
-    for form in dict.fromkeys(case.form for case in HAND):
-        yield form, sum((of_case(case) for case in HAND if case.form == form), Score())
+def by_form(cases: Sequence[Case]) -> Iterator[tuple[str, Score]]:
+    for form in dict.fromkeys(case.form for case in cases):
+        yield form, sum((of_case(case) for case in cases if case.form == form), Score())
+
+
+def of_debates() -> Iterator[tuple[str, Score]]:
     whole = orjson.loads((STRONG / "quotes.json").read_bytes())
     known = {**{name: Source(name=name, text=text) for name, text in whole["sources"].items()}, NUMBERS.name: NUMBERS}
     for debate in whole["debates"]:
@@ -154,7 +157,7 @@ def of_case(case: Case) -> Score:
 
 
 def checked(case: Case) -> tuple[Checked, ...]:
-    return check_all(case.text, SOURCES, SAID)
+    return check_all(case.text, case.sources, SAID)
 
 
 def of_debate(debate: Mapping[str, Any], known: Mapping[str, Source]) -> Score:

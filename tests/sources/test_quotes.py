@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from moot.sources.citations import Citation
 from moot.sources.quotes import Checked, Match, check, check_all, cited, contains, words
 from moot.sources.source import Source, tags
-from quote_cases import HAND, Score, checked, scores
+from quote_attacks import ATTACKS, NOT_TOLD
+from quote_cases import HAND, Score, checked, of_debates
 
 SOURCE = """\
 # Report
@@ -100,10 +101,22 @@ def test_a_huge_text_takes_no_longer_than_its_length_explains(piece: str) -> Non
     assert time.process_time() - before < 30  # with the square of its length it would be hours
 
 
-def test_a_tag_without_brackets_is_one_if_there_is_such_a_source() -> None:
+def test_a_tag_without_brackets_is_one_if_there_is_such_a_source_or_it_is_said_to_say_so() -> None:
     text = 'S1 says "one two three", "four five six", says S2, and in S3: "seven eight nine".'
-    assert tuple(cited(text)) == ()
-    assert tuple(cited(text, {"S1", "S2"})) == (Citation("one two three", "S1"), Citation("four five six", "S2"))
+    said = (Citation("one two three", "S1"), Citation("four five six", "S2"))
+    assert tuple(cited(text)) == tuple(cited(text, {"S1", "S2"})) == said
+    assert tuple(cited(text, {"S3"})) == (*said, Citation("seven eight nine", "S3"))
+
+
+def test_what_a_source_itself_calls_so_is_a_name_unless_it_stands_in_brackets() -> None:
+    sources = [Source(name="a", text="We keep files in S3, and nobody else does.")]
+    assert check_all('S3 says "access is denied here".', sources) == ()
+    assert check_all('S4 says "access is denied here".', sources) == (
+        Checked("access is denied here", "S4", "no_source"),
+    )
+    assert check_all('S3 says "access is denied here" [S3].', sources) == (
+        Checked("access is denied here", "S3", "no_source"),
+    )
 
 
 def test_a_quote_of_five_words_needs_no_tag_and_is_looked_for_in_every_source() -> None:
@@ -274,11 +287,11 @@ def test_a_text_without_an_ellipsis_stands_in_itself_if_it_has_words(text: str) 
 
 def test_false_quotes_are_found_in_every_form_and_true_ones_left_alone() -> None:
     """The table is printed by bench/quotes.py."""
-    for case in HAND:
+    for case in (case for case in (*HAND, *ATTACKS) if case.text not in NOT_TOLD):
         verdicts = [quote.verdict for quote in checked(case)]
         assert any(quote.false for quote in checked(case)) == case.false, (case, verdicts)
         assert not case.verdict or case.verdict in verdicts, (case, verdicts)
-    debates = sum((score for name, score in scores() if "-" in name), Score())
+    debates = sum((score for _, score in of_debates()), Score())
     assert (debates.found, debates.missed, debates.wrongly) == (8, 1, 1)
 
 

@@ -1,13 +1,17 @@
 """Finding what a text quotes, in every form people write it: which words, and the tag of the source they are from.
 
-A tag stands behind a quote ("…" [S1], "…" (see S1), "…", says S1) or before it (S1 says "…", [S1]: "…").
+A tag stands behind a quote ("…" [S1], "…" (see S1), "…", says S1) or before it (S1 says "…", [S1]: "…"). Without
+brackets it may be the name of a phone: it is a tag if there is such a source, or if words of saying put a quote to it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import NamedTuple
+
+from moot.text.language import languages
 
 MAX_QUOTE = 2000
 """Characters; a mark further away opens something else."""
@@ -37,19 +41,26 @@ _WORDS = r"(?:[^\W\d_]{1,16}[.,:]?\s){0,3}"
 _AHEAD = rf"(?![^\n]?\s?:\s?[{_MARKS}„‚])"
 """A tag with a colon belongs to the quote behind it."""
 BEHIND = re.compile(
-    rf"(?P<mark>[{_MARKS}])[\s.,;:!?…*_–—-]{{0,6}}(?:[\[(]\s?(?i:{_WORDS}{_TAG}){_AHEAD}"
-    rf"|(?<=[,–—-]\s){_WORDS}(?P<bracket>[\[(])?(?P<bare>S[1-9]\d{{0,2}})\b(?=[\])]?\s?(?:[.,;!?)\n]|$)))"
+    rf"(?P<mark>[{_MARKS}])[\s.,;:!?…*_¹²³⁴-⁹–—-]{{0,6}}(?:[\[(]\s?(?i:{_WORDS}{_TAG}){_AHEAD}"
+    rf"|(?<=[,–—-]\s)(?P<by>{_WORDS})(?P<bracket>[\[(])?(?P<bare>S[1-9]\d{{0,2}})\b(?=[\])]?\s?(?:[.,;!?)\n]|$)))"
 )
 IN_FRONT = re.compile(
-    rf"(?:[\[(][^\[\]()\n]{{0,24}}?(?i:{_TAG})[^\[\]()\n]{{0,24}}[\])]|\b(?P<bare>S[1-9]\d{{0,2}})\b)"
-    rf"[,:]?[^,:.;!?{_MARKS}\n]{{0,40}}[,:–—]?\s{{0,3}}$"
+    rf"(?:[\[(][^\[\]()\n]{{0,24}}?(?i:{_TAG})[^\[\]()\n]{{0,24}}[\])]|(?<![0-9A-Za-z])(?P<bare>S[1-9]\d{{0,2}})(?![0-9A-Za-z]))"
+    rf"(?:,?\s?\(?pp?\.\s?[\d–-]{{1,9}}\)?)?(?P<says>[,:]?[^,:.;!?{_MARKS}\n]{{0,40}}[,:–—]?\s{{0,3}})$"
 )
 BLOCK = re.compile(r"^[ \t]*>[^\n]*(?:\n[ \t]*>[^\n]*)*", re.MULTILINE)
 BLOCK_MARK = re.compile(r"^[ \t]*>[ \t>]*", re.MULTILINE)
 BLOCK_TAG = re.compile(
     rf"[\s–—-]*(?:[\[(]\s?(?i:{_WORDS}{_TAG})[^\[\]()\n]{{0,24}}[\])]|[–—-] ?(?P<bare>S[1-9]\d{{0,2}}))\W*$"
 )
+BLOCK_FRONT = re.compile(
+    rf"\W{{0,4}}(?:[\[(](?i:{_TAG})[^\[\]()\n]{{0,24}}[\])]|(?P<bare>S[1-9]\d{{0,2}})(?=\W?:))[*_:\s–—-]*"
+)
 BELOW = re.compile(rf"\s{{0,3}}[–—-]*\s?[\[(]\s?(?i:{_WORDS}{_TAG}){_AHEAD}")
+FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+TYPED = re.compile(r"(?<!`)``(?!`)|(?<![\s'])''(?!')|&quot;|\\\"")
+"""Marks as TeX, HTML and JSON write them."""
+_WORD = re.compile(r"[^\W\d_]+")
 _IN = r"(?:[^{0}\n]|\n(?![ \t]*\n))"
 QUOTED = re.compile(
     "|".join(
@@ -90,7 +101,15 @@ def citations(text: str, known: Collection[str] = ()) -> Iterator[Citation]:
 
 
 def found_in(text: str, known: Collection[str] = ()) -> Iterator[Found]:
-    """The same, with where each stands."""
+    """The same, with where each stands; without a tag, what stands in code is no quote."""
+    text = TYPED.sub(_mark, text)
+    code = [fence.span() for fence in FENCED.finditer(text)]
+    for found in _all_found(text, known):
+        if found.citation.tag or not any(begin <= found.start < end for begin, end in code):
+            yield found
+
+
+def _all_found(text: str, known: Collection[str]) -> Iterator[Found]:
     end = 0
     for found in _with_tag_or_block(text, known):
         yield from _others(text, end, found.start, known)
@@ -123,10 +142,52 @@ def _tagged_behind(text: str, start: int, stop: int, known: Collection[str]) -> 
         yield Found(opened - 1, start, Citation(_plain(text[opened:closing]), tag))
 
 
+def _mark(typed: re.Match[str]) -> str:
+    """A straight mark beside what it opens or closes, in as many characters."""
+    opens = typed.string[typed.end() : typed.end() + 1].isalnum()
+    return '"'.rjust(len(typed[0])) if opens else '"'.ljust(len(typed[0]))
+
+
 def _tag(match: re.Match[str], known: Collection[str]) -> str:
-    if match["tag"]:
-        return match["tag"].upper()
-    return match["bare"] if match["bare"] in known or match.groupdict().get("bracket") else ""
+    found = match.groupdict()
+    if found["tag"]:
+        return str(found["tag"]).upper()
+    return match["bare"] if match["bare"] in known or found.get("bracket") or _said_by(match) else ""
+
+
+def _said_by(match: re.Match[str]) -> bool:
+    """Whether a quote is put to this tag: “S9 says”, “according to S9”, “S9:” where a sentence begins, “— S9”."""
+    found, said = match.groupdict(), _words_of_saying()
+    if "by" in found:
+        ends = match.string[match.end() :].lstrip(".)")[:1] in ("", "\n")
+        by = _WORD.findall(match["by"].casefold())
+        return not said.isdisjoint(by) and by[-1] not in _articles() if by else ends and match[0][-4] in "–—-"
+    if "says" not in found:
+        return True
+    before = re.split(r"[.,:;!?()\n–—]", match.string[: match.start("bare")].casefold())[-1]
+    last = _WORD.findall(before)[-2:]
+    if last and (last[-1] in _articles() or last[-1] not in _beside_saying() | said):
+        return False
+    says = _WORD.findall(match["says"].casefold())
+    tells = next((word for word in says if word not in _beside_saying()), "")
+    if tells in said or (not says and not said.isdisjoint(last)):
+        return True
+    return len(says) <= 1 and match["says"].rstrip().endswith(":") and not before.strip(" \t*_>-")
+
+
+@cache
+def _words_of_saying() -> frozenset[str]:
+    return frozenset().union(*(each.saying for each in languages().values()))
+
+
+@cache
+def _beside_saying() -> frozenset[str]:
+    return frozenset().union(*(each.common | each.adverbs for each in languages().values()))
+
+
+@cache
+def _articles() -> frozenset[str]:
+    return frozenset().union(*(each.articles for each in languages().values()))
 
 
 def _opened(text: str, first: int, closing: int) -> int | None:
@@ -167,6 +228,9 @@ def _block(text: str, start: int, end: int, known: Collection[str]) -> Found:
     inside = BLOCK_TAG.search(said, max(0, len(said) - BEFORE))
     if inside and (tag := _tag(inside, known)):
         return Found(start, end, Citation(_bare(said[: inside.start()]), tag))
+    front = BLOCK_FRONT.match(said)
+    if front and (tag := _tag(front, known)):
+        return Found(start, end, Citation(_bare(said[front.end() :]), tag))
     below = BELOW.match(text, end)
     if below:
         return Found(start, below.end(), Citation(_bare(said), below["tag"].upper()))

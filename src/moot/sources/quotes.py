@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from moot.sources.citations import BLOCK_MARK, MAX_QUOTE, Citation, citations
 from moot.sources.source import Source, tags
-from moot.text.language import language_of, languages, recognised
+from moot.text.language import language_of, languages, recognised, seems_english
 from moot.text.plain import normalized
 
 Verdict = Literal["verified", "near", "missing", "no_source", "unclear"]
@@ -43,10 +43,19 @@ EDGE = 24
 """Characters by which a passage may be off."""
 MAX_PARTS, MAX_NEAR = 8, 24
 """A quote in more parts, or one after so many others that are not found, is found word for word or not at all."""
+CUT_OFF = re.compile(r"[^\W\d_] \w+(?:[.,;:!?]\W*|\n?)$")
+"""A clause with its last word: “We recommend it not.”"""
 ELLIPSIS = re.compile(r"[\[(]?(?:…|\.{3,}|\. \. \.)[\])]?")
 HYPHEN = re.compile(r"(?<=[^\W\d_])(?:[-‐‑–]|[-‐\u00ad][ \t]*\r?\n[ \t]*)(?=[^\W\d_])")
+BROKEN = re.compile(r"(?<=[^\W\d_])[-‐] (?=[^\W\d_])")
+"""A word that the end of a line has broken, in a quote without that line's end."""
 MINUS = re.compile(r"(?<![^\s(])-(?=\d)")
 TIMES = re.compile(r"(?<=\d)( ?)[xX](?![^\W\d_])")
+MONEY = re.compile(r"(?<!\w)([€$£¥])([ \u00a0]?)(\d(?:[\d.,\0]*\d)?)")
+OTHER_SCRIPT = re.compile("[٠-٩۰-۹०-९০-৯๐-๙٬\u064b-\u0652\u0670ـ]")
+"""Digits of other scripts, and what Arabic may write or leave out: vowels, a longer line, a sign between thousands."""
+GLUED = re.compile(r"(\d)(?=[^\W\d_])")
+"""350kg is 350 kg."""
 GROUPED = {
     sign: re.compile(
         rf"(?<![\d.,])[1-9]\d{{0,2}}([{sign} '’\u00a0\u2009\u202f])\d{{3}}(?:\1\d{{3}})*(?!\d|[.,]\d{{3}}(?!\d))"
@@ -126,18 +135,35 @@ def check_all(text: str, sources: Sequence[Source], said: Sequence[str] | None =
     those with a tag do.
     """
     known = tags(sources)
-    return tuple(_checked(cited(text, known), known, said))
+    found = ((quote, "" if _is_a_name(tag, text, known) else tag) for quote, tag in cited(text, known))
+    return tuple(_checked(found, known, said))
 
 
-def _checked(found: Iterator[Citation], known: Mapping[str, Source], said: Sequence[str] | None) -> Iterator[Checked]:
+def _is_a_name(tag: str, text: str, known: Mapping[str, Source]) -> bool:
+    """Whether what looks like a tag, of no source and never in brackets, is a word of the sources: Amazon's S3."""
+    if not tag or tag in known or re.search(rf"[\[(][^\])\n]*\b{tag}\b", text, re.IGNORECASE):
+        return False
+    return any(re.search(rf"\b{tag}\b", source.text) for source in known.values())
+
+
+def _checked(
+    found: Iterator[tuple[str, str]], known: Mapping[str, Source], said: Sequence[str] | None
+) -> Iterator[Checked]:
     unverified = untagged = 0
     for quote, tag in found:
         untagged += not tag
         if not tag and (said is None or untagged > MAX_UNTAGGED or any(contains(quote, each) for each in said)):
             continue
         checked = _in_source(quote, tag, known, unverified < MAX_NEAR) if tag else _in_any(quote, known, unverified)
+        if checked.verdict == "missing" and not tag and (quote.endswith("?") or _is_a_title(quote)):
+            continue
         unverified += checked.verdict != "verified"
         yield checked
+
+
+def _is_a_title(quote: str) -> bool:
+    """Whether All Long Words of It Begin so, which only English does: the name of a book, which no source need have."""
+    return seems_english(quote) and all(word.istitle() for word in re.findall(r"[^\W\d_]{4,}", quote))
 
 
 def _in_source(quote: str, tag: str, known: Mapping[str, Source], look_near: bool) -> Checked:
@@ -188,9 +214,20 @@ def _composed(text: str) -> str:
     return TIMES.sub(r"\1×", MINUS.sub("−", text))
 
 
-def _ungrouped(text: str, sign: str) -> str:
-    """Numbers without what separates their thousands; no longer or shorter."""
-    return GROUPED[sign].sub(lambda number: re.sub(r"\D", "\0", number[0]), text) if sign else text
+def _compared(text: str, sign: str) -> str:
+    """The composed text with numbers in one form, without what separates their thousands; no longer or shorter."""
+    text = OTHER_SCRIPT.sub(_in_latin, _composed(text))
+    if sign:
+        text = GROUPED[sign].sub(lambda number: re.sub(r"\D", "\0", number[0]), text)
+    return MONEY.sub(r"\3\2\1", text)
+
+
+def _in_latin(char: re.Match[str]) -> str:
+    return str(unicodedata.decimal(char[0], "\0"))
+
+
+def _words(compared: str) -> list[str]:
+    return GLUED.sub(r"\1 ", compared.translate(_LETTERS)).split()
 
 
 @lru_cache(maxsize=16)
@@ -202,15 +239,15 @@ def _sign(text: str) -> str:
 @lru_cache(maxsize=16)
 def _normal(text: str) -> str:
     """The words with a space around each, so that only whole words match."""
-    return f" {words(_ungrouped(text, _sign(text)))} "
+    return f" {' '.join(_words(_compared(text, _sign(text))))} "
 
 
 @lru_cache(maxsize=16)
 def _spans(text: str) -> array[int]:
     """Of each word the beginning and the end in the composed text, with the punctuation that clings to it."""
     spans = array("L")
-    for match in re.finditer(r"\S+", _ungrouped(_composed(text), _sign(text))):
-        spans.extend(match.span() * len(match[0].translate(_LETTERS).split()))
+    for match in re.finditer(r"\S+", _compared(text, _sign(text))):
+        spans.extend(match.span() * len(_words(match[0])))
     return spans
 
 
@@ -221,8 +258,11 @@ def _long_enough(part: str, least: int = MIN_WORDS) -> bool:
 def _readings(quote: str, text: str) -> list[list[str]]:
     """The parts of a quote: with its numbers read as those of the text, as elsewhere, and as they stand there."""
     quote = ADDED.sub(_without_added, quote)
-    signs = (_sign(text), *GROUPED, "")
-    return [[found for part in ELLIPSIS.split(quote) if (found := words(_ungrouped(part, sign)))] for sign in signs]
+    return [
+        [found for part in ELLIPSIS.split(written) if (found := " ".join(_words(_compared(part, sign))))]
+        for written in dict.fromkeys([quote, BROKEN.sub("", quote)])
+        for sign in (_sign(text), *GROUPED, "")
+    ]
 
 
 def _without_added(bracket: re.Match[str]) -> str:
@@ -254,7 +294,7 @@ def _places(parts: Sequence[str], normal: str) -> list[Span]:
 
 
 def _verified_if_nothing_is_hidden(places: Sequence[Span], text: str) -> Match:
-    """An ellipsis over a few words may turn what was said into its opposite."""
+    """An ellipsis over a few words may turn what was said into its opposite, and so may an end before the last one."""
     normal = _normal(text)
     for (start, gap), (gap_end, end) in pairwise(places):
         hidden = normal[gap:gap_end].split()
@@ -264,6 +304,12 @@ def _verified_if_nothing_is_hidden(places: Sequence[Span], text: str) -> Match:
             return Match("near", _original(text, start, end))
         if recognised(text) is None:
             return Match("unclear", _original(text, start, end))
+    start, end = places[-1]
+    cut_off = normal.find(" ", end + 1)
+    if normal[end + 1 : cut_off] in negations():
+        begin, stop = _span(text, start, cut_off)
+        if CUT_OFF.search(normalized("NFC", text)[begin : stop + 1]):
+            return Match("near", _original(text, start, cut_off))
     return Match("verified")
 
 

@@ -184,6 +184,7 @@ class Index:
         self._all = tuple(sources)
         words = {word for text in (topic, *(each.text for each in sources)) for word in _TAG_LIKE.findall(text)}
         self._bare = self._sources.keys() - words
+        self._names = words - self._sources.keys()
         self._texts = {tag: SourceText(source.text) for tag, source in self._sources.items()}
         self._cited: dict[tuple[str, int], _Cited] = {}
         self._near: dict[tuple[str, str], int] = {}
@@ -207,7 +208,8 @@ class Index:
         last = bisect_right(quoted, at, key=lambda each: each.start)
         before = quoted[max(0, last - 1) : last]
         quote = next((each.citation.quote for each in before if each.citation.tag == tag and at < each.end), "")
-        if not (quote or match["tag"] in self._bare or _OPENED.search(text[max(0, at - BRACKETED) : at])):
+        opened = _OPENED.search(text[max(0, at - BRACKETED) : at])
+        if not (opened or match["tag"] in self._bare or (quote and tag not in self._names)):
             return None
         section = (match["section"] or match["number"] or "").strip()
         return Reference(at, match.end(), tag, _ranges(match["pages"] or ""), section, quote)

@@ -39,6 +39,12 @@ class Language:
     negations: frozenset[str]
     abbreviations: frozenset[str]
     """What ends with a dot and ends no sentence, in lower case."""
+    saying: frozenset[str] = frozenset()
+    """Words that put a quote to somebody: “S1 says”, “according to S1”."""
+    adverbs: frozenset[str] = frozenset()
+    """What may stand beside them: “source S1 also says”."""
+    articles: frozenset[str] = frozenset()
+    """What stands before a thing and not before a source: “my S9 says”."""
     phrases: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, english: str, **values: object) -> str:
@@ -68,11 +74,11 @@ def languages() -> Mapping[str, Language]:
 
 def _read(path: Path) -> Language:
     whole = tomllib.loads(path.read_text(encoding="utf-8"))
+    lists = ("common", "negations", "saying", "adverbs", "articles")
     return Language(
         code=path.stem,
         name=whole["name"],
-        common=frozenset(whole["common"].split()),
-        negations=frozenset(whole["negations"].split()),
+        **{name: frozenset(whole.get(name, "").split()) for name in lists},
         abbreviations=frozenset(whole["abbreviations"]),
         phrases=whole.get("phrases", {}),
     )
