@@ -23,7 +23,9 @@ from moot.retrieval.embed import Embedder, OllamaEmbedder, WordLlamaEmbedder
 from moot.retrieval.library import Library, StoreName
 
 FOLDER = Path(__file__).parent.parent / "tests" / "retrieval"
-SETS = ("queries", "held_out", "new", "fresh")
+SETS = ("queries", "development", "held_out", "new", "fresh", "blind")
+TUNED = SETS[:2]
+"""What is missed of these is shown; of the others only the number, so that nobody chooses anything by them."""
 STORES: tuple[StoreName, ...] = ("builtin", "chroma")
 
 
@@ -94,7 +96,7 @@ async def main() -> None:
         for store in STORES:
             for name in SETS:
                 found = await measure(embedder, store, name)
-                wrong |= {one.question: one.names for one in found if not one.right(3)}
+                wrong |= {one.question: one.names for one in found if name in TUNED and not one.right(3)}
     for question, names in wrong.items():
         print(f"{question.query} → {question.expects}, not {', '.join(names) or 'none'}")
 

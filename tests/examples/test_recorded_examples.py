@@ -38,7 +38,8 @@ async def test_an_example_replays_to_exactly_the_outcome_that_is_kept(example: E
 def test_examples_name_no_model_and_no_machine() -> None:
     for example in examples():
         tape = Recording.load(example.recording)
-        assert {(call.provider, call.request.model) for call in tape.unused()} == {("recorded", "a large model")}
+        asked = {(call.provider, call.request.model) for call in tape.unused()} - {("library", "templates")}
+        assert asked == {("recorded", "a large model")}
 
 
 def test_the_examples_are_small_enough_to_ship() -> None:

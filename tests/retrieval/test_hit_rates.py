@@ -48,27 +48,35 @@ def test_no_question_shares_a_word_with_the_name_or_title_it_should_find(templat
         assert not shared, f"{row['query']} shares {shared} with {template.title}"
 
 
-@pytest.mark.parametrize("name", ["queries", "held_out"])
+@pytest.mark.parametrize("name", ["queries", "held_out", "fresh", "blind"])
 def test_no_question_stands_in_a_template_nearly_as_it_is(templates: dict[str, Template], name: str) -> None:
-    for row in asked(name):
+    for row in (row for row in asked(name) if row["expects"] != "none"):
         for question in templates[row["expects"]].questions:
             ours, theirs = words(row["query"]), words(question)
             assert len(ours & theirs) / len(ours | theirs) < 0.34, f"{row['query']} ~ {question}"
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "third"), [("queries", 30, 38), ("held_out", 18, 27), ("new", 25, 29), ("fresh", 24, 27)]
+    ("name", "first", "third", "noise"),
+    [
+        ("queries", 32, 37, 0),
+        ("development", 66, 67, 3),
+        ("held_out", 26, 29, 0),
+        ("new", 26, 30, 0),
+        ("fresh", 27, 28, 0),
+        ("blind", 29, 37, 0),
+    ],
 )
 async def test_questions_find_their_template_or_none(
-    wordllama: WordLlamaEmbedder, tmp_path: Path, name: str, first: int, third: int
+    wordllama: WordLlamaEmbedder, tmp_path: Path, name: str, first: int, third: int, noise: int
 ) -> None:
     library = Library(tmp_path, tmp_path, connect=partial(itself, wordllama))
     found = [[each.template.name for each in await library.find(row["query"], 3)] or ["none"] for row in asked(name)]
     expected = [row["expects"] for row in asked(name)]
     assert sum(names[0] == wanted for names, wanted in zip(found, expected, strict=True)) >= first
     assert sum(wanted in names for names, wanted in zip(found, expected, strict=True)) >= third
-    noise = [names for names, wanted in zip(found, expected, strict=True) if wanted == "none" and names != ["none"]]
-    assert len(noise) <= (name == "fresh")  # as measured: nothing is tuned by these
+    unwanted = [names for names, wanted in zip(found, expected, strict=True) if wanted == "none" and names != ["none"]]
+    assert len(unwanted) <= noise
 
 
 async def itself(embedder: WordLlamaEmbedder) -> WordLlamaEmbedder:

@@ -174,7 +174,7 @@ def test_each_template_of_moots_is_whole_and_fits_on_a_page(file: Path) -> None:
     assert template.built_in
     assert 4 <= len(template.steps) <= 7
     assert len(template.pitfalls) >= 3
-    assert 4 <= len(template.questions) <= 6
+    assert 9 <= len(template.questions) <= 14
     assert template.example
     assert 150 <= len(template.text.split()) <= 350
     assert max(len(line) for line in file.read_text().splitlines()) <= 120

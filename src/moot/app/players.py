@@ -33,7 +33,7 @@ class Players:
         players: dict[str, Player] = {
             "model": model,
             "human": HumanPlayer(store.said),
-            "library": LibraryPlayer(self.library),
+            "library": LibraryPlayer(self.library, self.models.tape),
             "researcher": ResearchPlayer(format, model, self.toolbox, self.library),
         }
         observed = {name: self.telemetry.player(player) for name, player in players.items()}

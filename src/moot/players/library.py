@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from moot.core.debate import JsonObject, Step
+import orjson
+
+from moot.core.debate import NO_USAGE, JsonObject, Step
 from moot.core.engine import PlayerReply
 from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import InvalidInput, MootError
-from moot.retrieval.library import Found, Library, names
+from moot.llm.client import Client, Completion, Message, Request
+from moot.llm.recording import Recorder, Recording
+from moot.retrieval.library import Found, Library
 from moot.retrieval.search import Excerpt
 from moot.trust.novelty import MEANS_THE_SAME
 
 log = logging.getLogger(__name__)
+RECORDED = "library"
+"""Under this name a recording keeps which templates were handed out: other versions of moot may find others."""
 
 
 def longest_templates(library: Library) -> Sequence[JsonObject]:
@@ -35,9 +42,30 @@ def _handed(found: Found) -> JsonObject:
     return {"name": name, "title": title, "score": round(found.score, 4), "text": text}
 
 
+@dataclass(frozen=True, slots=True)
+class _TemplateSearch:
+    """The search for templates behind the port of models, so that recordings keep what it finds."""
+
+    library: Library
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        query, top_k = orjson.loads(request.messages[0].content)
+        found = [_handed(each) for each in await self.library.find(query, top_k)]
+        answer = {"templates": found, "embedder": (await self.library.embedder()).name}
+        return Completion(text=orjson.dumps(answer).decode(), finish_reason="stop", usage=NO_USAGE)
+
+
+def _taped(search: Client, tape: Recorder | Recording | None) -> Client:
+    """One recorded by an earlier moot has no templates: they are searched for."""
+    if isinstance(tape, Recording):
+        return tape.client(RECORDED) if RECORDED in tape.providers else search
+    return tape.wrap(RECORDED, search) if tape else search
+
+
 class LibraryPlayer:
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, tape: Recorder | Recording | None = None) -> None:
         self._library = library
+        self._search = _taped(_TemplateSearch(library), tape)
         self._kinds: Mapping[str, Callable[..., Awaitable[PlayerReply]]] = {
             "templates": self._templates,
             "passages": self._passages,
@@ -62,13 +90,12 @@ class LibraryPlayer:
         return reply
 
     async def _templates(self, query: str, top_k: int) -> PlayerReply:
-        found = await self._library.find(query, top_k)
-        embedder = await self._library.embedder()
-        data: JsonObject = {
-            "templates": [_handed(each) for each in found],
-            "embedder": embedder.name,
-        }
-        return PlayerReply(names(found) or "No template suits this question.", data)
+        asked = (Message("user", orjson.dumps([query, top_k]).decode()),)
+        request = Request(model="templates", messages=asked, max_tokens=0, temperature=0.0)
+        said = await self._search.complete(request, lambda text: None)
+        data = orjson.loads(said.text)
+        titles = ", ".join(each["title"] for each in data["templates"])
+        return PlayerReply(titles or "No template suits this question.", data)
 
     async def _passages(self, queries: Mapping[str, str], texts: Mapping[str, str], top_k: int) -> PlayerReply:
         """For each seat the passages of the sources that its query finds."""

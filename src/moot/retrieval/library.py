@@ -161,7 +161,3 @@ def _damage_named(folder: Path) -> Iterator[None]:
             raise
         told = " ".join(str(error).split())
         raise StoreError(f"the index of templates in {folder} cannot be used: {told}; remove that folder") from None
-
-
-def names(found: Sequence[Found]) -> str:
-    return ", ".join(each.template.title for each in found)
