@@ -80,7 +80,8 @@ Picture: TypeAlias = Literal["", "table", "sides", "scores", "document", "ballot
 class Side(NamedTuple):
     """Where a seat stands."""
 
-    word: str
+    word: str = ""
+    """On which side; empty where its title says so."""
     claim: str = ""
     """What it holds, in a sentence."""
 

@@ -298,8 +298,8 @@ def title_text(event: TurnFinished, sides: Mapping[str, Side]) -> str:
 
 def _name(event: TurnStarted | TurnFinished, sides: Mapping[str, Side]) -> str:
     """Who speaks, and for which side."""
-    side = f" · {sides[event.seat].word}" if event.seat in sides else ""
-    return printable(title_of(event) + side)
+    side = sides.get(event.seat, Side()).word
+    return printable(" · ".join(filter(None, (title_of(event), side))))
 
 
 def _live_text(text: str) -> str:

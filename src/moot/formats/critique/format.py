@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from moot.core.charts import ChartData
 from moot.core.debate import Seat, Settings, Turn
-from moot.core.format import Format, Starter
+from moot.core.format import Format, Side, Starter
 from moot.core.script import Debate, Script
 from moot.core.trust import CHECKS, RESCORING
 from moot.formats.critique.answers import Critique, Proposal
@@ -290,6 +290,7 @@ _CRITIQUE: Format[Any, FinalAnswer] = Format(
     points=points,
     claims=claims,
     charts=charts,
+    sides=lambda debate: {"proposer": Side(), "skeptic": Side()},
     closing=lambda debate: ("Answer",),
     page=page,
     folded=CHECKS,

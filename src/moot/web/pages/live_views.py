@@ -87,7 +87,7 @@ def live_view(reading: Reading, typical: Usage | None) -> dict[str, Any]:
         "colours": colours_of(reading.format),
         "lanes": lanes,
         "quiet": {seat.name for seat in reading.format.seats if seat.player == "library"},
-        "sides": {seat.name: side for seat, side in zip(seats, ("for", "against"), strict=False) if seat.side},
+        "sides": dict(zip(reading.sides, ("for", "against"), strict=False)),
         "stands": [(seat, stands[seat.name]) for seat in seats if seat.name in stands],
         "models": tuple(dict.fromkeys(seat.model for seat in seats if seat.model)),
         "deadline": deadline_of(reading),

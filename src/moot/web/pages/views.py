@@ -85,8 +85,8 @@ def seat_rows(reading: Reading) -> Iterator[SeatRow]:
             own = [turn for turn in reading.turns if turn.seat == seat]
             chosen = reading.record.seats.get(seat)
             model = words.short_model(chosen.model) if chosen else ""
-            side = f"{reading.sides[seat].word}, " if seat in reading.sides else ""
-            title = f"{side}{reading.participants[seat]}"
+            side = reading.sides[seat].word if seat in reading.sides else ""
+            title = ", ".join(filter(None, (side, reading.participants[seat])))
             yield SeatRow(seat, title, colour, model, len(own), usage_of(own).output_tokens)
 
 

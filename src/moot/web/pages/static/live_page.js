@@ -5,6 +5,7 @@ import * as follow from "./follow.js";
 import {say} from "./say.js";
 import * as speaking from "./speaking.js";
 import {Stream} from "./stream.js";
+import * as tabs from "./tabs.js";
 
 const page = document.getElementById("debate");
 const transcript = document.getElementById("transcript");
@@ -100,6 +101,7 @@ function renew(fresh) {
   page.classList.toggle("has-ask", controls().classList.contains("yours"));
   page.classList.toggle("goes-on", goesOn());
   if (!goesOn()) speaking.forgetAll();
+  tabs.arrange();
 }
 
 function settle(turn, section) {

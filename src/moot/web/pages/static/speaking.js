@@ -2,12 +2,12 @@
 
 import {GrowingText} from "./markdown.js";
 import {say} from "./say.js";
+import * as tabs from "./tabs.js";
 
 const DRAW = 90;
 const LONG = 10;
 const transcript = document.getElementById("transcript");
 const marks = document.getElementById("seat-marks");
-const narrow = matchMedia("(max-width: 51.99rem)");  // where an open turn follows its end inside its own box
 const folded = new Set(document.getElementById("folded-kinds").content.textContent.trim().split(" ").filter(Boolean));
 const facing = "sides" in transcript.dataset;
 const turns = new Map();
@@ -24,6 +24,7 @@ export function begin(event) {
     turn = made(event);
     turns.set(event.position, turn);
     place(turn.node, sectionFor(event.round), event);
+    tabs.began(turn.node);
     if (!turn.checks) say(`${event.title} is speaking`);
   }
   turn.text = "";
@@ -41,12 +42,14 @@ export function grow(event) {
   turn.text += event.text;
   turn.length = event.offset + [...event.text].length;  // in letters, of which an emoji is one and not two
   turn.dirty = true;
+  tabs.grown(turn.node);
   drawing ||= setTimeout(draw, DRAW);
 }
 
 export function finish(event) {
   const turn = turns.get(event.position);
   if (turn && !turn.checks) say(`${event.title} has spoken`);
+  if (turn) turn.node.dataset.spoken = "";
   forget(event.position);
 }
 
@@ -62,13 +65,12 @@ export function forgetAll() {
 }
 
 function draw() {
-  // All reading before all writing: one layout for all who speak.
   drawing = 0;
-  const grown = [...turns.values()].filter((turn) => turn.dirty && turn.growing);
-  const atEnd = narrow.matches ? grown.map(({growing: {node}}) => node.scrollHeight - node.scrollTop - node.clientHeight < 40) : [];
-  for (const turn of turns.values()) turn.dirty = false;
-  for (const turn of grown) turn.growing.show(turn.text);
-  grown.forEach(({growing: {node}}, at) => { if (atEnd[at]) node.scrollTop = node.scrollHeight; });
+  for (const turn of turns.values()) {
+    if (!turn.dirty) continue;
+    turn.dirty = false;
+    turn.growing?.show(turn.text);
+  }
   drawn();
 }
 
@@ -143,14 +145,14 @@ export function place(node, section, event = null) {
   const kind = node.dataset.kind;
   if (kind && folded.has(kind)) return putInto(checksFor(section, kind), node);
   if (facing) return putInto(section.querySelector(".sides"), node);
-  const last = node.dataset.lane && [...section.children].at(-1);
+  const last = node.dataset.lane && [...section.querySelectorAll(":scope > :last-child, :scope > .tabbed:last-child > .lanes")].at(-1);
   const group = last?.matches?.(".lanes.seated") && last.firstElementChild?.dataset.kind === kind ? last
     : event && [...section.querySelectorAll(".lanes")].find((lanes) => runsBeside(lanes, event));
   if (group) return putInto(group, node);
   const lanes = element("div", {class: node.dataset.lane ? "lanes seated" : "lanes"});
   lanes.append(node);
   const at = Number(node.dataset.position);
-  const next = [...section.querySelectorAll(":scope > .lanes, :scope > .checks")].find((other) => positionOf(other) > at);
+  const next = [...section.children].find((other) => positionOf(other) > at);
   section.insertBefore(lanes, next ?? null);
 }
 
@@ -194,6 +196,7 @@ export function retrying(event) {
   turn.node.classList.add("waiting-turn");
   turn.node.classList.remove("speaking");
   turn.doing.textContent = "is waiting";
+  tabs.arrange();
   if (event.seconds > LONG) say(`${event.title} waits: ${event.error}. Attempt ${event.attempt} of ${event.attempts} in ${Math.round(event.seconds)} seconds.`);
   tick();
   drawn();
@@ -205,6 +208,7 @@ function calm(turn) {
   turn.node.classList.remove("waiting-turn");
   turn.node.classList.add("speaking");
   turn.doing.textContent = "is speaking";
+  tabs.arrange();
   chip();
 }
 
