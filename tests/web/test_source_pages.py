@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -177,3 +178,28 @@ async def test_hostile_sources_are_shown_as_words(house: House) -> None:
         assert house.reader.response.status_code == 200
         assert unsafe(page) == []
         assert house.reader.response.headers["content-security-policy"] == POLICY
+
+
+TABLE = "Costs of a year:\n\n| what | euros | |\n| --- | ---: | --- |\n| heating | 41,000 | <b>high</b> |\n| staff | 1\\|2 | |\n\nThat is all.\n"
+COSTS = [{"name": "costs.csv", "text": TABLE}]
+QUOTING = 'It says "heating | 41,000" [S1].'
+
+
+async def test_tables_of_a_source_are_tables_whose_quoted_cells_are_marked(house: House) -> None:
+    house = House(**panel(opening=QUOTING))
+    debate_id = await played(house, sources=COSTS)
+    page = await house.reader.open(f"/debates/{debate_id}/sources/S1")
+    table = page.one("div", class_="source-text").one("table")
+    rows = [[cell.raw.strip() for cell in row.all("th") + row.all("td")] for row in table.all("tr")]
+    marked = [mark.raw for mark in table.all("mark")]
+    assert [[re.sub(r"\s*turn \d+\s*", "", cell) for cell in row] for row in rows] == [
+        ["what", "euros", ""],
+        ["heating", "41,000", "<b>high</b>"],
+        ["staff", "1|2", ""],
+    ]
+    assert marked == ["heating", "41,000"]
+    assert table.all("mark")[0].attributes["id"] == f"at-{TABLE.index('heating')}"
+    text = page.one("div", class_="source-text").raw
+    assert (text.startswith("Costs of a year:\n\n"), text.count("|")) == (True, 1)
+    await house.queue.drain(0)
+    await house.reader.client.aclose()

@@ -23,6 +23,7 @@ MAX_ENTRY = 3
 LEFT_OUT = {"transcript"}
 """Sections of a document that a page shows in its own way."""
 _CLASSES = {"p": {"heading"}, "a": {"turn-link", "cite", "doubtful"}, "em": {"nowhere"}}
+_SCROLLING = '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
 _TURN = re.compile(r"turn-([0-9]+)")
 _SOURCE = re.compile(
     rf"/debates/{DEBATE_ID}/sources/S[0-9]{{1,3}}(?:\?part=[0-9]{{1,4}})?(?:#(?:at|page)-[0-9]{{1,8}})?"
@@ -114,6 +115,7 @@ def document(text: str, lead: str = "", citing: Citing | None = None) -> Rendere
 def _cleaned(html: str) -> Markup:
     attributes = {**ATTRIBUTES, "li": set[str](), "p": set[str]()}
     clean = cleaned(html, attributes, attribute_filter=_no_page_of_ours, allowed_classes=_CLASSES)
+    clean = clean.replace("<table>", f"{_SCROLLING}<table>").replace("</table>", "</table></div>")
     return Markup(clean)  # noqa: S704 - nothing is left but tags that are allowed
 
 

@@ -254,7 +254,10 @@ function table(all, at) {
     const body = node.appendChild(element("tbody"));
     for (const row of rows) body.append(tableRow(row, heads.length));
   }
-  return {node, next: end};
+  const box = element("div", "scroll");
+  for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Table"]]) box.setAttribute(name, value);
+  box.append(node);
+  return {node: box, next: end};
 }
 
 function tableRow(row, width) {
