@@ -17,11 +17,11 @@ from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted, Waitin
 from moot.errors import InvalidInput
 from moot.formats.duel.format import DUEL
 from moot.formats.panel.format import PANEL
+from moot.sources.source import Source
 from moot.web.openai.conversation import (
     ANYTIME,
     MAX_CONTEXT,
     Heard,
-    SourceText,
     Told,
     conversation,
     heard,
@@ -190,7 +190,7 @@ def test_a_long_message_becomes_a_source_and_is_named_in_its_place() -> None:
         f"User: {contract[:113].strip()}… (whole in the source “Message 1, User”)\n"
         "Assistant: I have read it.\n"
         "</conversation>",
-        (SourceText("Message 1, User", contract.strip()),),
+        (Source(name="Message 1, User", text=contract.strip()),),
     )
 
 

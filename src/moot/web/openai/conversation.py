@@ -12,6 +12,7 @@ from typing import NamedTuple
 from moot.app import MAX_TOPIC
 from moot.core.debate import Action
 from moot.errors import InvalidInput
+from moot.sources.source import Source
 from moot.text.plain import shortened
 from moot.web.openai.requests import Message
 
@@ -40,17 +41,12 @@ class Conversation(NamedTuple):
     """The debates that our own messages name, as the client has sent them back, and how far each had come."""
 
 
-class SourceText(NamedTuple):
-    name: str
-    text: str
-
-
 class Told(NamedTuple):
     """What a new debate is told, and what it is not."""
 
     question: str
     background: str = ""
-    sources: tuple[SourceText, ...] = ()
+    sources: tuple[Source, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -130,7 +126,7 @@ def _lines(said: Conversation, outcomes: Mapping[str, str]) -> Iterable[Said]:
     return [*found, *results, *instructions]
 
 
-def _with_sources(lines: Sequence[Said], room: int) -> tuple[list[str], list[SourceText]]:
+def _with_sources(lines: Sequence[Said], room: int) -> tuple[list[str], list[Source]]:
     """Lines for the background, and as sources the messages that are too long for it or too many."""
     long = [each for each in lines if len(each.line) > MAX_LINE][-room:] if room > 0 else []
     names = {each.number: f"Message {each.number}, {each.speaker}" for each in long}
@@ -141,8 +137,9 @@ def _with_sources(lines: Sequence[Said], room: int) -> tuple[list[str], list[Sou
         first -= 1
         left -= len(short[first]) + 1
     rest = [f"{each.speaker}: {each.text}" for each in lines[:first] if each not in long]
-    sources = [SourceText(names[each.number], each.text) for each in long]
-    return short[first:], [*([SourceText(EARLIER, "\n\n".join(rest))] if rest else []), *sources]
+    sources = [Source(name=names[each.number], text=each.text) for each in long]
+    earlier = [Source(name=EARLIER, text="\n\n".join(rest))] if rest else []
+    return short[first:], [*earlier, *sources]
 
 
 def _mention(said: Said, source: str | None) -> str:

@@ -85,10 +85,8 @@ async def _create(
     new = told_of(said, _outcomes(app, earlier), _room(chosen.get("sources")))
     if new.sources:
         given = chosen.get("sources") or []
-        chosen["sources"] = [
-            *(given if isinstance(given, list) else [given]),
-            *(each._asdict() for each in new.sources),
-        ]
+        given = given if isinstance(given, list) else [given]
+        chosen["sources"] = [*given, *(each.model_dump() for each in new.sources)]
     record = await _created_before(app, format, new, chosen) if attempt.repeated and key is None else None
     record = record or await app.create(
         format.name, new.question, chosen, background=new.background, start=True, key=key, watched=True

@@ -81,12 +81,16 @@ class Form:
     @property
     def faulty(self) -> bool:
         """Whether something is wrong that stands in the fold."""
-        return any(_is_faulty(each) for each in self.fields if each.group not in ("first", "sources"))
+        return any(part.fault for each in self._folded for part in (each, *each.parts))
 
     @property
     def changed(self) -> bool:
         """Whether something in the fold is not as it would be by itself."""
-        return any(each.changed for each in self.fields if each.group not in ("first", "sources"))
+        return any(each.changed for each in self._folded)
+
+    @property
+    def _folded(self) -> list[FormField]:
+        return [each for each in self.fields if each.group not in ("first", "sources")]
 
     @property
     def colours(self) -> Mapping[str, int]:
@@ -99,10 +103,6 @@ class Form:
         columns = [by_name[name].parts for name in PER_SEAT if name in by_name]
         own = [seat for seat in self.format.seats if seat.player == "model" and not seat.optional]
         return [(seat, [column[at] for column in columns]) for at, seat in enumerate(own)]
-
-
-def _is_faulty(field: FormField) -> bool:
-    return bool(field.fault) or any(part.fault for part in field.parts)
 
 
 def form(

@@ -137,7 +137,7 @@ class _Making:
         self._citing = Citing(reading.record.id, reading.source_index)
         self._charts = 0
         self.looks = seat_looks(reading)
-        colours = {seat: _number(look.colour) for seat, look in self.looks.items()}
+        colours = {seat: look.colour - 1 if isinstance(look.colour, int) else -1 for seat, look in self.looks.items()}
         self.drawn = Drawn({seat: look.title for seat, look in self.looks.items()}, colours)
 
     def section(self, section: Section) -> SectionView:
@@ -187,10 +187,6 @@ def seat_looks(reading: Reading) -> dict[str, SeatLook]:
     colours = colours_of(reading.format)
     looks = {seat: SeatLook(title, colours.get(seat, 0)) for seat, title in reading.titles.items()}
     return {**looks, "human": SeatLook(words.YOU, "you")}
-
-
-def _number(colour: int | str) -> int:
-    return colour - 1 if isinstance(colour, int) else -1
 
 
 def runs_on(reading: Reading) -> str:
