@@ -42,6 +42,11 @@ def number(value: object) -> object:
     return float(found[1].replace(",", ".")) / (10 if found[2] == "100" else 1)
 
 
+def letters(value: object) -> object:
+    """A choice by its letters alone: `**Critical**` is critical."""
+    return re.sub(r"[^a-z]", "", value.casefold()) if isinstance(value, str) else value
+
+
 def flag(value: object) -> object:
     return False if value is None else value
 

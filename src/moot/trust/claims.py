@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from moot.core.claims import Claim, ClaimLink, How, Ledger, Status
 from moot.core.debate import Answer, Turn
-from moot.core.fields import Text, Words, at_most
+from moot.core.fields import Text, Words, at_most, letters
 from moot.core.points import Point
 from moot.sources.quotes import contains, words
 from moot.text.language import sentences
@@ -29,10 +29,6 @@ MIN_QUOTE = 4
 """Words; fewer would be found anywhere."""
 FALLEN: frozenset[Status | None] = frozenset({"dropped", "withdrawn"})
 _ID = re.compile(r"\d+")
-
-
-def _letters(value: object) -> object:
-    return re.sub(r"[^a-z]", "", value.casefold()) if isinstance(value, str) else value
 
 
 def _number(value: object) -> object:
@@ -45,7 +41,7 @@ class NotedLink(BaseModel):
     """What a noted claim says to an earlier one, by the number that has in the scribe's list."""
 
     claim: Annotated[int, BeforeValidator(_number)]
-    how: Annotated[How, BeforeValidator(_letters)]
+    how: Annotated[How, BeforeValidator(letters)]
 
 
 def _readable(value: Any) -> Any:

@@ -24,14 +24,10 @@ from pydantic import (
 )
 
 from moot.core.debate import Answer
-from moot.core.fields import MAX_ITEMS, Flag, Score, Text, Words, at_most, text
+from moot.core.fields import MAX_ITEMS, Flag, Score, Text, Words, at_most, letters, text
 
 Severity = Literal["critical", "major", "minor"]
 Points = Annotated[Score, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
-
-
-def _letters(value: object) -> object:
-    return re.sub(r"[^a-z]", "", value.casefold()) if isinstance(value, str) else value
 
 
 def _said(value: Any) -> Any:
@@ -82,7 +78,7 @@ Line = Annotated[Text, AfterValidator(lambda words: " ".join(words.split()))]
 class Raised(BaseModel):
     """An issue as the skeptic raises it, before it has a number."""
 
-    severity: Annotated[Severity, BeforeValidator(_letters)]
+    severity: Annotated[Severity, BeforeValidator(letters)]
     passage: Annotated[Line, at_most(200)] = ""
     text: Annotated[Line, at_most(300)]
 
@@ -94,7 +90,7 @@ class Ruling(BaseModel):
     """What the skeptic makes of an open issue."""
 
     issue: Annotated[int, BeforeValidator(_issue_number)]
-    status: Annotated[Literal["answered", "upheld", "withdrawn"], BeforeValidator(_letters)]
+    status: Annotated[Literal["answered", "upheld", "withdrawn"], BeforeValidator(letters)]
     why: Annotated[Line, at_most(300)] = ""
 
 
