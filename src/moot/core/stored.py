@@ -24,6 +24,11 @@ class StoredDebate(NamedTuple):
     """Of its next steps, those that somebody has ticked, or unticked since."""
 
     @property
+    def last_event_id(self) -> int:
+        """Of the turns."""
+        return max((turn.event_id for turn in self.turns), default=0)
+
+    @property
     def held_up(self) -> str | None:
         """Why it is queued and nobody runs it, where that is known."""
         waits = self.record.status is Status.QUEUED

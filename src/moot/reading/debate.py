@@ -250,11 +250,6 @@ class Reading:
         whole = trace(self.record, self.turns, self.stored.rating, self.stored.ticks)
         return {**whole, "sources": sources_view(self).model_dump(mode="json")} if self.sources.sources else whole
 
-    @property
-    def last_event_id(self) -> int:
-        """Of the stored turns."""
-        return max((turn.event_id for turn in self.turns), default=0)
-
     def _read(self, part: Callable[[Debate[Any]], T], otherwise: T, turns: Iterable[Turn] | None = None) -> T:
         """What its format makes of these turns, or of all; something else where it cannot read them any more."""
         try:

@@ -76,11 +76,11 @@ def asked_before(context: CallContext) -> PendingQuestion | None:
 
 async def _follow(app: App, context: CallContext, debate_id: str, seconds: float) -> DebateReport:
     """Tell the client of every turn until the debate ends or asks; the debate runs on when this is cancelled."""
-    record, turns, *_ = await app.load(debate_id)
-    if record.status is not Status.CREATED:
-        seen, told = max((turn.event_id for turn in turns), default=0), float(len(turns))
+    stored = await app.load(debate_id)
+    if stored.record.status is not Status.CREATED:
+        told = float(len(stored.turns))
         with anyio.move_on_after(seconds):
-            async with aclosing(app.follow(debate_id, seen)) as events:
+            async with aclosing(app.follow(debate_id, stored.last_event_id)) as events:
                 async for event in events:
                     if isinstance(event, TurnFinished):
                         told += 1

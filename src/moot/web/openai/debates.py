@@ -123,7 +123,7 @@ async def _go_on(app: App, format: AnyFormat, stored: StoredDebate, message: str
     elif action != "continue" or text:
         await app.reply(record.id, "guide" if action == "continue" else action, text)
     last = ending(stored, format)
-    after = last.id if last else max((turn.event_id for turn in stored.turns), default=0)
+    after = last.id if last else stored.last_event_id
     return Begun(record.id, (await app.resume(record.id)).status, len(stored.turns) + 1, after)
 
 
