@@ -52,6 +52,14 @@ addEventListener("DOMContentLoaded", () => {
 });
 """
 
+LATE = """
+const listen = EventSource.prototype.addEventListener;
+EventSource.prototype.addEventListener = function (type, ...more) {
+  if (!["turn_finished", "debate_finished"].includes(type)) listen.call(this, type, ...more);
+};
+"""
+"""Events that come later than what they tell of can be read."""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -1173,6 +1181,9 @@ def test_who_argues_keeps_a_column_in_every_round_also_one_after_the_other(theat
     expect(page.locator("#verdict .headline")).to_be_visible()
 
 
+TOLD = {"Debater … speaking", "Debater … spoken", "Judge … speaking", "Judge … spoken"}
+
+
 def test_readers_are_told_who_speaks_who_has_spoken_and_how_it_ends(theatre: Theatre, page: Page) -> None:
     theatre.baton.let(3)
     debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1)
@@ -1185,13 +1196,25 @@ def test_readers_are_told_who_speaks_who_has_spoken_and_how_it_ends(theatre: The
     expect(page.locator("#announcer")).to_have_text("Decided. The verdict is ready.")
     told = page.evaluate("announced")
     assert (told[0], told[-1]) == ("Debater A is speaking", "Decided. The verdict is ready.")
-    assert {re.sub(r" .* ", " … ", text) for text in told[:-1]} == {
-        "Debater … speaking",
-        "Debater … spoken",
-        "Judge … speaking",
-        "Judge … spoken",
-    }
+    assert {re.sub(r" .* ", " … ", text) for text in told[:-1]} == TOLD
     expect(page.locator("#words")).to_have_value("I write, so I stay")
+
+
+def test_readers_are_told_the_same_where_the_turns_are_there_before_their_events(theatre: Theatre, page: Page) -> None:
+    page.add_init_script(LATE)
+    theatre.baton.let(3)
+    debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1)
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    for position in range(3):
+        expect(page.locator(f"#card-{position}.speaking")).to_have_count(1)
+        theatre.baton.let(6)  # a speech has six words
+    page.focus("#words")
+    page.keyboard.type("I write, so I stay")
+    theatre.baton.let_all()
+    theatre.until(debate_id, Status.FINISHED)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#announcer")).to_have_text("Decided. The verdict is ready.")
+    assert {re.sub(r" .* ", " … ", text) for text in page.evaluate("announced")[:-1]} == TOLD
 
 
 # The whole way

@@ -66,8 +66,8 @@ async def test_words_reach_the_readers_of_another_process_while_they_are_spoken(
     async with opened(postgres_url, baton) as there, opened(postgres_url) as here:
         hub = Hub(here.follow)
         async with there.working(grace_seconds=0), here.working(0, grace_seconds=0):
-            record = await there.create("duel", "Cats?", {"max_rounds": 1}, start=True)
             baton.let(4)
+            record = await there.create("duel", "Cats?", {"max_rounds": 1}, start=True)
             text = await read(hub, here, record.id, lambda text: "event: turn_chunk" in text)
             assert "event: turn_finished" not in text
             baton.let_all()

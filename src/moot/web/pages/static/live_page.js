@@ -37,11 +37,11 @@ function receive(event) {
   else if (event.type === "step_retrying") speaking.retrying(event);
   else if (event.type === "round_started") refresh();
   else {
-    if (event.type === "turn_finished") speaking.finish(event);
+    if (event.type === "turn_finished") speaking.finish(event.position);
     if (event.type === "waiting") say("Your turn.");
     if (event.type in ENDS) {
       stream.disconnect();
-      say(ENDS[event.type]);
+      if (event.type !== "debate_finished") say(ENDS[event.type]);
     }
     refresh();
   }
@@ -106,7 +106,7 @@ function renew(fresh) {
 
 function settle(turn, section) {
   const old = document.getElementById(turn.id);
-  speaking.forget(Number(turn.dataset.position));
+  speaking.finish(Number(turn.dataset.position));
   if (old && old.closest(".part") === section && old.dataset.kind === turn.dataset.kind) {
     if (old.matches(".speaking, .waiting-turn, [aria-busy]")) old.replaceWith(turn);
     return;
@@ -162,12 +162,14 @@ function writes() {
 }
 
 function decided() {
+  if (!goesOn()) return;
   stream.disconnect();
+  speaking.finishAll();
+  say(ENDS.debate_finished);
   mark("finished");
   notify("Decided");
   controls().dataset.status = "finished";
   if (follow.isFollowing() && !writes() && !document.hidden) return toVerdict();
-  speaking.forgetAll();
   document.getElementById("follow").hidden = true;
   document.getElementById("to-verdict").hidden = false;
 }

@@ -46,14 +46,20 @@ export function grow(event) {
   drawing ||= setTimeout(draw, DRAW);
 }
 
-export function finish(event) {
-  const turn = turns.get(event.position);
-  if (turn && !turn.checks) say(`${event.title} has spoken`);
+export function finish(position) {
+  // Its event or the rendered turn, whichever comes first.
+  const turn = turns.get(position);
+  if (turn && !turn.checks) say(`${turn.event.title} has spoken`);
   if (turn) turn.node.dataset.spoken = "";
-  forget(event.position);
+  forget(position);
 }
 
-export function forget(position) {
+export function finishAll() {
+  for (const position of [...turns.keys()]) finish(position);
+  forgetAll();
+}
+
+function forget(position) {
   const turn = turns.get(position);
   if (turn) calm(turn);
   turns.delete(position);
