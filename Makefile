@@ -1,6 +1,9 @@
 # `make demo` runs a debate, `make test` runs all checks; both set up what they need.
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
+# Tests start hundreds of processes: what Python has compiled it keeps, wherever the environment says not to.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test quick quick-tests browser types tests bench site clean
 
 demo: $(UV)

@@ -5,6 +5,7 @@ and other processes.
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import subprocess
@@ -48,6 +49,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """What is about whole processes is not even imported where that cannot work, as on Windows."""
     return True if config.getoption("--quick") and collection_path.name in PROCESSES else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is imported and collected is never garbage: it is not looked through while it grows, nor ever after."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

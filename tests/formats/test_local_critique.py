@@ -20,7 +20,7 @@ TOPIC = "Prove that the square root of 2 is irrational"
 SETTINGS: dict[str, JsonValue] = {
     "max_rounds": 1,
     "rag_top_k": 1,
-    "max_tokens": {"proposer": 20, "skeptic": 150, "synthesizer": 20},
+    "max_tokens": {"proposer": 20, "skeptic": 60, "synthesizer": 20},
 }
 
 

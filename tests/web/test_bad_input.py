@@ -60,7 +60,7 @@ async def prober() -> AsyncIterator[Prober]:
 
 def quoted(text: str) -> str:
     """In an address, as bytes that may be no text at all."""
-    return "".join(f"%{byte:02x}" for byte in text.encode("utf-8", "surrogatepass"))
+    return "%" + text.encode("utf-8", "surrogatepass").hex("%") if text else ""
 
 
 async def test_numbers_that_are_none_are_refused_wherever_one_is_asked_for(prober: Prober) -> None:
