@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
+import asyncpg
 import pytest
 from scenes import SCENES, create, told
 from sweeps import Place, place
@@ -25,6 +26,13 @@ A_SECOND = 3.0
 async def here(postgres_url: str, tmp_path: Path) -> AsyncIterator[Place]:
     async with place(postgres_url, tmp_path, {}) as opened:
         yield opened
+
+
+async def let_its_lease_end(url: str) -> None:
+    """What a worker holds is free for others, as if half a minute had passed."""
+    session = await asyncpg.connect(url)
+    await session.execute("UPDATE debates SET lease_until = 0; UPDATE moot_pgqueuer SET heartbeat = 'epoch'")
+    await session.close()
 
 
 async def test_a_debate_stopped_during_a_step_keeps_that_step_and_calls_nobody_any_more(here: Place) -> None:
@@ -46,7 +54,7 @@ async def test_a_debate_stopped_during_a_step_keeps_that_step_and_calls_nobody_a
 
 
 async def test_a_worker_told_again_to_end_while_a_step_is_in_progress_ends_at_once_and_another_goes_on(
-    here: Place,
+    here: Place, postgres_url: str
 ) -> None:
     here.server.pause_in(2)
     worker = here.start("worker")
@@ -58,6 +66,7 @@ async def test_a_worker_told_again_to_end_while_a_step_is_in_progress_ends_at_on
     worker.signal(signal.SIGTERM)
     assert await worker.ended() < 2 * A_SECOND
     assert worker.exit_code == 128 + signal.SIGTERM
+    await let_its_lease_end(postgres_url)
     here.start("other")
     await until(lambda: len(here.server.requests) > 2)
     here.server.go_on()

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from badserver import STREAM_HEAD, BadServer, event, framed, hangs_after, sends
+from badserver import DONE, STREAM_HEAD, BadServer, event, framed, hangs_after, sends
 from calls import REQUEST, ask, client_of
 from goodserver import Body, Fake, streams
 from hypothesis import given
@@ -66,7 +66,7 @@ async def test_a_line_that_does_not_end_is_cut_at_the_cap_of_its_text(session: a
 
 async def test_every_token_of_a_reply_within_its_cap_is_kept_however_long(session: aiohttp.ClientSession) -> None:
     tokens = [framed(event(" extraordinarily"[:7]))] * CAP
-    completion = await ask(session, sends(STREAM_HEAD + b"".join(tokens) + framed(event("", "length"))))
+    completion = await ask(session, sends(STREAM_HEAD + b"".join(tokens) + framed(event("", "length")) + framed(DONE)))
     assert (len(completion.text), completion.finish_reason) == (7 * CAP, "length")
 
 

@@ -127,7 +127,7 @@ async def test_what_another_machine_runs_is_taken_over_when_its_lease_ends() -> 
     store = MemoryStore()
     app = duel_app(store)
     (debate_id,) = await created(app, 1)
-    await store.take(debate_id, "process 1 on another machine", 0.05)
+    await store.take(debate_id, "process 1 on another machine", 1)
     async with working(app) as here:
         assert await here.queue.load() == Load(0, 0, 1)
         await here.heard.until(lambda: here.heard.of(DebateFinished))

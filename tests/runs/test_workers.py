@@ -291,7 +291,7 @@ def lost(stored: StoredDebate) -> list[Failure]:
 
 
 async def test_a_run_whose_process_died_is_gone_on_with_and_counts_as_an_attempt(store: Store, session: Any) -> None:
-    app = duel_app(store, lease_seconds=0.2)
+    app = duel_app(store)
     (debate_id,) = await queued(app)
     await store.take(debate_id, ELSEWHERE, 0.2)
     async with working(app):
@@ -371,11 +371,11 @@ async def test_a_run_that_was_taken_over_leaves_its_job_for_when_the_other_owner
     store: Store, session: Any
 ) -> None:
     gate = Gate()
-    app = duel_app(store, gate, lease_seconds=0.2, heartbeat_seconds=1000)
+    app = duel_app(store, gate, heartbeat_seconds=1000)
     (debate_id,) = await queued(app)
     async with working(app):
         await gate.reached()
-        await until(session, "SELECT lease_until < moot_now() FROM debates")
+        await store.heartbeat(debate_id, 1, -1)
         await store.take(debate_id, ELSEWHERE, 0.2)  # which then dies
         await gate.let()
         await until(session, ALL_FINISHED)
@@ -428,7 +428,7 @@ async def test_a_run_that_is_interrupted_before_it_has_begun_is_begun_by_the_nex
 
 
 async def test_a_debate_that_has_lost_its_job_gets_one_by_itself(store: Store, session: Any) -> None:
-    app = duel_app(store, heartbeat_seconds=0.05, lease_seconds=0.05)
+    app = duel_app(store, heartbeat_seconds=0.05)
     first, second = await queued(app, 2)
     await store.take(second, ELSEWHERE, 0.05)
     await session.execute("DELETE FROM moot_pgqueuer")
@@ -527,10 +527,12 @@ async def test_a_debate_with_what_only_a_newer_moot_knows_is_left_to_it_and_its_
     session: Any,
     caplog: pytest.LogCaptureFixture,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
     column: str,
     newer: str,
     said: str,
 ) -> None:
+    monkeypatch.setattr(workers, "POLL_SECONDS", 0.1)
     app = duel_app(store)
     (debate_id,) = await queued(app)
     before = await session.fetchval(f"SELECT {column} FROM debates")
@@ -589,7 +591,7 @@ async def _broken(*arguments: object) -> Any:
 
 async def test_a_job_too_many_does_no_harm(store: Store, session: Any) -> None:
     gate = Gate()
-    app = duel_app(store, gate, lease_seconds=0.2, heartbeat_seconds=0.05)
+    app = duel_app(store, gate)
     (debate_id,) = await queued(app)
     for number in range(5):
         await jobs.put(session, Job("run", debate_id, f"run {debate_id} more{number}", False, 0.0))
@@ -600,6 +602,7 @@ async def test_a_job_too_many_does_no_harm(store: Store, session: Any) -> None:
         await until(session, "SELECT count(*) = 5 FROM moot_pgqueuer WHERE status = 'queued' AND attempts > 0")
         await gate.let()
         await followed(queue, debate_id)
+        await session.execute("UPDATE moot_pgqueuer SET execute_after = now()")  # not when the lease would have ended
         await until(session, NO_JOBS)
     stored = await app.load(debate_id)
     assert (stored.record.run, [turn.position for turn in stored.turns], stored.failures) == (1, [0, 1, 2], ())

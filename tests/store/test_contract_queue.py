@@ -197,10 +197,9 @@ async def test_what_a_dead_run_has_left_is_taken_by_a_queue_with_its_turns(store
 
 async def test_what_a_dead_run_was_to_stop_is_not_taken_by_a_queue(store: Store) -> None:
     await store.create(NEW)
-    await store.take("DEB-1", "ann", 0.05)
+    await store.take("DEB-1", "ann", 30)
     await store.ask_to_stop("DEB-1")
-    while (found := (await store.unfinished())[0]).now <= (found.record.lease_until or 0):
-        pass
+    await store.heartbeat("DEB-1", 1, -1)
     with pytest.raises(WrongStatus, match="DEB-1 is stopping, not queued"):
         await store.take("DEB-1", "bob", 30, only_queued=True)
 

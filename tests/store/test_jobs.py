@@ -154,11 +154,10 @@ async def test_what_a_dead_run_has_left_is_looked_after_when_it_is_restored(
     store: Store, session: Session, stopping: bool
 ) -> None:
     await store.create(replace(NEW, status=Status.QUEUED))
-    await store.take("DEB-1", "ann", 0.05)
+    await store.take("DEB-1", "ann", 30)
     if stopping:
         await store.ask_to_stop("DEB-1")
-    while await session.fetchval("SELECT lease_until >= moot_now() FROM debates"):
-        pass
+    await store.heartbeat("DEB-1", 1, -1)
     await store.delete("DEB-1")
     await session.execute("DELETE FROM moot_pgqueuer")  # its job has found nothing
     await store.restore("DEB-1")

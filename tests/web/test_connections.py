@@ -30,16 +30,16 @@ async def opened(live: Live) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
 async def answer(live: Live, *pieces: bytes) -> bytes:
     """All that comes back, until the server closes the connection."""
     reader, writer = await opened(live)
-    async with asyncio.timeout(PATIENCE):
-        try:
+    try:
+        async with asyncio.timeout(PATIENCE):
             for piece in pieces:
                 writer.write(piece)
                 await writer.drain()
-            said = await reader.read()
-        except ConnectionError:
-            said = b""
-    writer.close()
-    return said
+            return await reader.read()
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
 
 
 async def health(live: Live) -> int:
@@ -178,7 +178,7 @@ async def test_a_body_in_tiny_chunks_lets_others_have_their_turn(live: Live, mon
 
     asyncio.get_running_loop().call_soon(count)
     before = turns
-    head = f"POST /login HTTP/1.1\r\n{HOST}".encode() + CHUNKED
+    head = f"POST /login HTTP/1.1\r\n{HOST}Connection: close\r\n".encode() + CHUNKED
     await answer(live, head, TINY, b"0\r\n\r\n")
     assert turns - before > len(TINY) / (protocol.PIECE * protocol.PIECES)
 
