@@ -13,9 +13,10 @@ import pytest
 from moot import formats
 from moot.app import App
 from moot.core.debate import Status, Step, Usage
-from moot.core.estimate import Estimate, estimate
+from moot.core.estimate import TYPICAL_SHARE, Estimate, estimate
 from moot.core.events import Event
 from moot.core.format import AnyFormat
+from moot.core.measure import mark
 from moot.core.prompts import Part, Prompts
 from moot.core.script import Debate
 from moot.errors import InvalidInput
@@ -23,6 +24,7 @@ from moot.formats.duel.format import Ballot, verdict
 from moot.llm.client import Request
 from moot.settings import Price
 from moot.testing import ScriptedModel, scripted_app
+from moot.text.plain import CHARACTERS_PER_TOKEN
 
 SIDES = {"debater_a": "Cedar", "debater_b": "Flint"}
 VERDICT = '{"summary": "A was better.", "score_a": 8, "score_b": 3}'
@@ -111,6 +113,32 @@ async def test_an_estimate_is_what_writing_out_every_prompt_would_give(case: dic
     exactly = {"rel": 0.001 if several else 0.0, "abs": 0}
     assert all(now >= written for now, written in zip(numbers(most), case["most"], strict=True))
     assert numbers(typical) == pytest.approx(case["typical"], **exactly)
+
+
+class WrittenOutPrompts(Prompts):
+    """Counts the characters of every prompt as it would be sent, with each made-up turn in full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent = 0
+
+    def instruction(self, format: AnyFormat, debate: Debate[Any], step: Step, at: int) -> str:
+        text = super().instruction(format, debate, step, at)
+        if at == len(debate.transcript) and debate.rehearsed == "typical":
+            read = "".join(part.text for part in self.read(format, debate, step))
+            whole = self.rules(format, debate, step) + read + text
+            caps = [whole.count(mark(at)) * (step.max_tokens or 0) for at, step in enumerate(debate.steps)]
+            self.sent += len(whole) + round(sum(caps) * TYPICAL_SHARE * CHARACTERS_PER_TOKEN)
+        return text
+
+
+@pytest.mark.parametrize("depth", ["quick", "normal", "careful"])
+async def test_a_critique_s_estimate_has_all_that_scores_are_given_again_on(depth: str) -> None:
+    app = scripted_app(ScriptedModel(longest_replies))
+    app.prompts = written = WrittenOutPrompts()
+    limits = {"max_rounds": 9, "max_total_output_tokens": 1_000_000, "rag_top_k": 0, "depth": depth}
+    typical = (await app.estimate("critique", TOPIC, limits)).typical
+    assert typical.input_tokens * CHARACTERS_PER_TOKEN == pytest.approx(written.sent, rel=0.01)
 
 
 async def test_a_panel_s_estimate_has_all_its_rounds() -> None:

@@ -7,7 +7,6 @@ follows from the three before them, and the two after them must be as that foret
 from __future__ import annotations
 
 import logging
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from moot.core.debate import NO_USAGE, PASSED_OVER, Answer, JsonObject, Record, 
 from moot.core.evidence import TEMPLATES, rehearsed
 from moot.core.format import AnyFormat
 from moot.core.measure import MadeUp, Measure, mark
-from moot.core.most import Asked, Forms, Price, added, most
+from moot.core.most import Asked, Forms, Player, Price, added, most
 from moot.core.prompts import Prompts, layout
 from moot.core.replay import rehearse
 from moot.core.research import FOUND, MAX_FOUND, MAX_TOOLS, RESEARCH, asking
@@ -32,7 +31,7 @@ Templates: TypeAlias = Callable[[], Sequence[JsonObject]]
 
 TYPICAL_SHARE = 0.6
 """How much of its cap a step usually writes."""
-ALIKE = range(10, 100)
+ALIKE = range(2, 100)
 """Rounds that can be alike: their numbers are as long."""
 SEEN, CHECKED = 3, 2
 """So many rounds are compared before those that are passed over, and after them."""
@@ -163,6 +162,8 @@ class _Rehearsal:
         self._resumed = 0
         """Where the first round after those ends."""
         self._answers: dict[type[Answer], JsonObject] = {}
+        self._players: dict[int, Player | None] = {}
+        """By the identity of a step; all that were asked are kept."""
         self._taken: list[Asked] = []
         self._forms = Forms()
         self._batches = Counter[int]()
@@ -198,21 +199,29 @@ class _Rehearsal:
         if position in self._foreseen:
             size = self._checked(position, step, size)
         turn = self._turn(step, step.round, position, size)
-        if self._at_most and self._taken and self._taken[-1].limited and asking(step).seat in debate.seats:
+        if self._at_most and self._taken and self._taken[-1].limited and self._player(step):
             self._batches[len(debate.transcript)] += size.cap * len(self._taken[-1].adds)
         return turn
 
     def _size(self, step: Step) -> _Size:
-        debate, asked = self._debate, asking(step)
-        seat = debate.seats.get(asked.seat)
-        if seat is None:
+        debate, player = self._debate, self._player(step)
+        if player is None:
             return _Size()
         cap = step.max_tokens or debate.output_cap(step.seat)
         if known := self._known(step, cap):
             return known
-        prompt, tools = self._measure.prompt(debate, asked), 0 if asked is step else MAX_TOOLS
-        known_there = prompt.send(debate.model_of(asked))
+        prompt, tools = self._measure.prompt(debate, player.asked), 0 if player.asked is step else MAX_TOOLS
+        known_there = prompt.send(player.model)
         return _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
+
+    def _player(self, step: Step) -> Player | None:
+        """Found once for each step: in rounds that are passed over it is the same one."""
+        if id(step) not in self._players:
+            asked, debate = asking(step), self._debate
+            alone = asked.seat in debate.seats and layout(self._format, debate, asked) == "per_seat"
+            found = Player(asked, debate.model_of(asked), alone) if asked.seat in debate.seats else None
+            self._players[id(step)] = found
+        return self._players[id(step)]
 
     def _known(self, step: Step, cap: int) -> _Size | None:
         if not self.measured:
@@ -232,9 +241,9 @@ class _Rehearsal:
 
     def _turn(self, step: Step, round: int | None, position: int, size: _Size, marks: tuple[str, ...] = ()) -> Turn:
         self.asked.append((step, size))
-        seat = self._debate.seats.get(asking(step).seat)
+        player = self._player(step)
         made = partial(Turn, position=position, seat=step.seat, kind=step.kind, round=round, marks=marks)
-        if seat is None:
+        if player is None:
             if step.question and self._at_most:  # who always wants something else, in a word
                 self.usual = False
                 self._measure.made_up[position] = MadeUp(0, 0)
@@ -243,13 +252,13 @@ class _Rehearsal:
             found = rehearsed(step, self._templates, self._at_most)
             self.usual = self.usual and TEMPLATES not in (found or ())
             return made(content="", data=found)
-        usual, model = _usual(size.cap), self._debate.model_of(asking(step))
+        usual, model = _usual(size.cap), player.model
         researched, limited = step.kind == RESEARCH, self._debate.debating and step.kind not in self._debate.checks
         written = FOUND if researched else _characters(size.cap)
         typically = int(FOUND * TYPICAL_SHARE) if researched else _characters(usual)
         self._measure.made_up[position] = MadeUp(written, typically, limited and not researched)
         if self._at_most:
-            told = self._forms.told(step, layout(self._format, self._debate, asking(step)) == "per_seat")
+            told = self._forms.told(step, player)
             asked = Asked(model, size.longest, size.limited, told, size.cap, added(step, size.cap), limited)
             self._taken.append(asked)
             self._forms.add(step, position, _characters(size.cap) if step.answer else 0)
@@ -276,8 +285,9 @@ class _Rehearsal:
         """Pass over the rounds that are like the last three, as far as no limit is near."""
         self._ends.append(len(self._debate.transcript))
         self._count()
-        last = min(self._debate.settings.max_rounds, self._alike.stop, played + self._looks_on()) - CHECKED - 1
-        if self._foreseen or played - SEEN + 1 not in self._alike or not self._examines_on(last - played):
+        far = min(self._looks_on(), self._examines_on())
+        last = min(self._debate.settings.max_rounds, self._alike.stop, played + far) - CHECKED - 1
+        if self._foreseen or played - SEEN + 1 not in self._alike:
             return played
         if not (law := self._law(played)):
             return played
@@ -294,12 +304,12 @@ class _Rehearsal:
             self._foreseen = dict(enumerate(foreseen, len(self._debate.transcript)))
         return number
 
-    def _examines_on(self, rounds: int) -> bool:
-        """Whether what only examines goes on, or stays away, for so many rounds: it has a limit of its own."""
+    def _examines_on(self) -> int:
+        """For how many rounds what only examines goes on, or stays away, as in the last one: it has a limit."""
         before, now = self._examined
-        most: float = getattr(self._debate.settings, "max_check_output_tokens", math.inf)
+        most: int = getattr(self._debate.settings, "max_check_output_tokens", 0)
         dearest = max((seat.max_tokens for seat in self._debate.seats.values()), default=0)
-        return now == before or now + (rounds + FAR) * (now - before) + 2 * dearest <= most
+        return (most - now - 2 * dearest) // (now - before) - CHECKED if now > before and most else len(ALIKE)
 
     def _looks_on(self) -> int:
         """For how many rounds things are looked up as in the last one: until so many are found."""
@@ -323,7 +333,7 @@ class _Rehearsal:
     def _pass_over(self, number: int, law: _Law, marks: tuple[str, ...] = ()) -> None:
         asked = enumerate(law.at(number), len(self._debate.transcript))
         turns = [
-            self._turn(step, number if step.round == law.round else step.round, at, size, marks)
+            self._turn(step, type(law.round)(number) if step.round == law.round else step.round, at, size, marks)
             for at, (step, size) in asked
         ]
         self._debate.pass_over(turns, [step for step, _ in law.asked])

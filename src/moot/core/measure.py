@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from itertools import chain
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from moot.core.debate import Step
 from moot.core.format import AnyFormat
-from moot.core.prompts import Prompts, Role, layout
+from moot.core.prompts import Prompts, Role, layout, places
 from moot.core.script import Debate
 
 SIGN, *LETTERS = map(chr, range(0x10450, 0x10480))
@@ -118,7 +118,9 @@ class _Reader:
     """What a seat, or all seats of a group, have read so far."""
 
     node: _Node
-    visible: frozenset[int] | range | None
+    visible: frozenset[int] | range | None = None
+    order: Sequence[int] = ()
+    """In which it has read the turns, where that is not their own."""
     count: int = 0
     role: Role = "system"
     began: dict[int | None, _Node] = field(default_factory=dict)
@@ -133,10 +135,13 @@ class _Reader:
             self.node = self.node.add(_Piece("", length, at_most=longest, limited=limited))
             self.count += rounds * turns
 
-    def reads_on(self, visible: frozenset[int] | range | None) -> bool:
-        """Whether who sees these turns has seen what this one has read, and nothing else of that time."""
+    def reads_on(self, step: Step) -> bool:
+        """Whether who is shown what this step is has read what this one has, and nothing else of that time."""
+        visible = step.visible
+        if step.order is not None and step.order[: len(self.order)] != self.order:
+            return False
         if isinstance(self.visible, range) and isinstance(visible, range):
-            return self.visible.start == visible.start
+            return self.visible.start == visible.start and self.visible.stop <= visible.stop
         if not (isinstance(self.visible, frozenset) and isinstance(visible, frozenset)):
             return self.visible is visible
         return self.visible <= visible and all(at >= self.count for at in visible - self.visible)
@@ -171,13 +176,13 @@ class Measure:
         aliases = None if step.aliases is None else tuple(step.aliases.items())
         rules = self._rules(debate, step, aliases)
         alone = layout(self._format, debate, step) == "per_seat"
-        readers = self._readers.setdefault((rules, aliases, step.order, step.seat if alone else None), [])
-        for reader in reversed(readers):
-            if reader.reads_on(step.visible):
-                reader.visible = step.visible
-                return reader
-        readers.append(_Reader(self._root.add(self._piece(rules)), step.visible))
-        return readers[-1]
+        whose = (rules, aliases, step.order is None, step.seat if alone else None)
+        readers = self._readers.setdefault(whose, [])
+        reader = next((each for each in reversed(readers) if each.reads_on(step)), None)
+        if reader is None:
+            readers.append(reader := _Reader(self._root.add(self._piece(rules))))
+        reader.visible = step.visible
+        return reader
 
     def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
         """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""
@@ -189,6 +194,7 @@ class Measure:
         return self._rendered[key]
 
     def _new(self, reader: _Reader, debate: Debate[Any], step: Step) -> Iterator[_Piece]:
+        last = reader.count - 1
         for role, text, position in self._prompts.read(self._format, debate, step, reader.count):
             text = _joint(reader.role, role) + text
             if position is None:
@@ -197,8 +203,10 @@ class Measure:
                 head, _, foot = text.rpartition(mark(position))
                 most, typical, limited = self.made_up[position]
                 yield _Piece(head, typical, foot, most, most if limited else 0)
+                last = max(last, position)
             reader.role = role
-        reader.count = len(debate.transcript)
+        reader.count = max(step.visible.stop, last + 1) if isinstance(step.visible, range) else len(debate.transcript)
+        reader.order = () if step.order is None else places(debate, step)
 
     def _piece(self, text: str) -> _Piece:
         """A text of ours, in which made-up turns may be repeated."""

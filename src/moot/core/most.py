@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from moot.core.debate import MAX_FAULT, Step, Usage
-from moot.core.research import FOUND, RESEARCH, asking
+from moot.core.research import FOUND, RESEARCH
 from moot.core.trust import CLAIMS
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
@@ -17,6 +17,16 @@ AGAIN = MAX_FAULT + 200
 """Characters in which a model is asked once more for a form."""
 
 Price = Callable[[str, Usage], float | None]
+
+
+class Player(NamedTuple):
+    """Whose model answers a step."""
+
+    asked: Step
+    """What it is asked: the step, or what to look up for it."""
+    model: str
+    alone: bool
+    """Whether it reads its own instructions again."""
 
 
 class Asked(NamedTuple):
@@ -54,12 +64,12 @@ class Forms:
         self._noted += characters if step.kind == CLAIMS else 0
         self._outside += characters if step.round is None else 0
 
-    def told(self, step: Step, alone: bool) -> int:
+    def told(self, step: Step, player: Player) -> int:
         if step.visible == frozenset():
             return 0
-        if alone:
-            self._own[asking(step).seat] += self._until[-1]
-            return self._own[asking(step).seat]
+        if player.alone:
+            self._own[player.asked.seat] += self._until[-1]
+            return self._own[player.asked.seat]
         if isinstance(step.visible, range):
             return self._noted + self._until[min(step.visible.start, len(self._until) - 1)]
         return self._noted if step.visible is None else self._outside

@@ -88,7 +88,7 @@ class Prompts:
 
     def _short(self, format: AnyFormat, debate: Debate[Any], step: Step) -> tuple[Message, ...]:
         """One request in which little is said: what was spoken last stands in it, if its file wants it there."""
-        read = [debate.transcript[at] for at in _places(debate, step)]
+        read = [debate.transcript[at] for at in places(debate, step)]
         heard = [(_name(format, step, turn), turn) for turn in read if _reads(format, step, turn)]
         variables: dict[str, object] = {
             "topic": debate.topic,
@@ -234,21 +234,21 @@ def _without_first(message: Message, number: int) -> Message:
     return Message(message.role, message.content[:start] + LEFT_OUT + message.content[end:])
 
 
-def _places(debate: Debate[Any], step: Step) -> Sequence[int]:
+def places(debate: Debate[Any], step: Step) -> Sequence[int]:
     """Where the turns stand in the order in which the step reads them; what a person has said since comes last."""
-    places = range(len(debate.transcript))
-    return places if step.order is None else (*step.order, *places[len(step.order) :])
+    all_turns = range(len(debate.transcript))
+    return all_turns if step.order is None else (*step.order, *all_turns[len(step.order) :])
 
 
 def _shown(debate: Debate[Any], step: Step, since: int) -> Sequence[int]:
     """Where the turns stand from there on that a step is shown; a person's words and research everybody is."""
-    places = _places(debate, step)[since:]
+    new = places(debate, step)[since:]
     if step.visible is None:
-        return places
+        return new
     others = {turn.position for seat in ("human", RESEARCHER.name) for turn in debate.of_seat(seat)}
     if step.order or isinstance(step.visible, range):
-        return [at for at in places if at in step.visible or at in others]
-    return sorted(at for at in step.visible | others if at in places)
+        return [at for at in new if at in step.visible or at in others]
+    return sorted(at for at in step.visible | others if at in new)
 
 
 def _readable(debate: Debate[Any], step: Step, before: int) -> Iterator[Turn]:

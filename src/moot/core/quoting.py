@@ -32,8 +32,7 @@ class FalseQuote(NamedTuple):
 
 def quotes_of(debate: Debate[Any], turn: Turn) -> tuple[Checked, ...]:
     """What a turn quotes from sources that were known by then, checked; without a tag too, unless somebody said so."""
-    sources = debate.sources_before(turn.position)
-    if not sources or _has_no_marks(turn.content):
+    if _has_no_marks(turn.content) or not (sources := debate.sources_before(turn.position)):
         return ()
     untagged = () if debate.own_sources else _untagged(turn.content, sources)
     if not untagged:

@@ -45,6 +45,13 @@ class Concluded(Exception):
     """Thrown into a script at a step that will not be played: go on to the closing steps."""
 
 
+class _Round(int):
+    """The number of a round that is rehearsed: all are as long, so that rounds that are alike are alike in length."""
+
+    def __str__(self) -> str:
+        return f"{int(self):<2}"
+
+
 @dataclass(slots=True)
 class Debate(Generic[S]):
     """A debate as its script sees it: the transcript grows while the engine replays and plays."""
@@ -200,10 +207,11 @@ class Debate(Generic[S]):
                 return
             self._count()
             self._round_start, self._spoken_before = len(self.transcript), self._spoken
-            yield number
+            round = _Round(number) if self.rehearsed and self.settings.max_rounds > 9 else number
+            yield round
             if self.stop_reason:
                 return
-            number = self.played_to(number)
+            number = self.played_to(round)
         self.stop_reason = "max_rounds"
 
     def pass_over(self, turns: Sequence[Turn], steps: Sequence[Step]) -> None:
