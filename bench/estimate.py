@@ -41,18 +41,20 @@ TIERED = "anthropic:claude-sonnet-4-5"
 
 
 def variants(format: str) -> dict[str, Settings]:
+    two_models: Settings = {"models": {SEAT[format]: "scripted:other"}}
+    research: Settings = {"research": True, **SOURCES["50 long sources"]}
+    all_of_it = {"depth": "careful", **two_models, **research}
     return {
         "": {},
         "its tokens end late": {"max_total_output_tokens": LATE[format]},
-        "two models": {"models": {SEAT[format]: "scripted:other"}},
-        "two models, its tokens end late": {
-            "models": {SEAT[format]: "scripted:other"},
-            "max_total_output_tokens": LATE[format],
-        },
+        "two models": two_models,
+        "two models, its tokens end late": {**two_models, "max_total_output_tokens": LATE[format]},
         "a price by length": {"model": TIERED},
         "careful": {"depth": "careful"},
-        "research": {"research": True, **SOURCES["50 long sources"]},
+        "research": research,
         **SOURCES,
+        "all of it": all_of_it,
+        "all of it, its tokens end late": {**all_of_it, "max_total_output_tokens": LATE[format]},
     }
 
 

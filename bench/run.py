@@ -27,6 +27,7 @@ CALLS = 11
 TTFT_US = 50_000
 GAP_US = 20_000
 JSON_TOKENS = 40
+PACE = f"{1_000_000 // GAP_US} tokens/s"
 
 
 class Row(NamedTuple):
@@ -37,30 +38,23 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    tokens: int
-    """In a debater's reply."""
     debates: int
+    """With replies of `SHORT` tokens, at once."""
     unpaced_debates: int
     starts: int
-
-    @property
-    def all_tokens(self) -> int:
-        """Of one debate."""
-        return (CALLS - 1) * self.tokens + JSON_TOKENS
-
-    @property
-    def ideal(self) -> float:
-        """The seconds that one debate's replies take by themselves."""
-        return (CALLS * TTFT_US + (self.all_tokens - CALLS) * GAP_US) / 1e6
+    long: int
+    """Tokens of a long reply; none are measured where there are none."""
 
 
-FULL = Size(tokens=150, debates=100, unpaced_debates=200, starts=10)
-QUICK = Size(tokens=30, debates=100, unpaced_debates=50, starts=3)
+SHORT = 30
+"""Tokens in a debater's reply."""
+FULL = Size(debates=100, unpaced_debates=200, starts=10, long=150)
+QUICK = Size(debates=100, unpaced_debates=100, starts=3, long=0)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure moot's speed.")
-    parser.add_argument("--quick", action="store_true", help="a quarter of a minute instead of two; less exact")
+    parser.add_argument("--quick", action="store_true", help="half a minute instead of two; less exact")
     parser.add_argument("--server", metavar="URL", help="another server than our own, such as http://127.0.0.1:9099/v1")
     options = parser.parse_args()
     size = QUICK if options.quick else FULL
@@ -76,47 +70,58 @@ def main() -> None:
 
 
 def measurements(url: str, size: Size) -> Iterator[Row]:
-    yield from at_once(url, size)
-    yield from alone(url, size)
-    yield from unpaced(url, size)
+    yield from unpaced(url, size.unpaced_debates)
+    yield from at_once(url, size.debates)
+    if size.long:
+        yield from long_replies(url, size.debates, size.long)
     yield from starting(size)
 
 
-def at_once(url: str, size: Size) -> Iterator[Row]:
-    """Many debates beside each other, each at a model's usual pace."""
-    tokens = size.debates * size.all_tokens
-    set_pace(url, size.tokens, TTFT_US, GAP_US)
-    before = stats(url)["server_cpu_s"]
-    moot = case("moot", url=url, debates=size.debates)
-    asked = stats(url)
-    check(asked, size.debates, size)
-    bare = case("bare", url=url, debates=size.debates)
-    many = f"{size.debates} debates at {1_000_000 // GAP_US} tokens/s"
-    cpu, bare_cpu = (1e6 * load["cpu_seconds"] / tokens for load in (moot, bare))
-    yield Row(f"CPU per token, {many}", f"{cpu:.1f} µs", "≤ 60 µs")
-    yield Row("the same calls in a bare aiohttp loop that stores nothing", f"{bare_cpu:.1f} µs")
-    yield Row("moot : bare loop", f"{cpu / bare_cpu:.2f}")
-    yield Row("the model server's own, in its process", f"{1e6 * (asked['server_cpu_s'] - before) / tokens:.1f} µs")
-    yield Row(f"time over the ideal, {many}, the last to end", over(moot["seconds"], size), "≤ 3%")
-    yield Row("the mean debate of these", over(moot["mean_seconds"], size))
-    yield Row("the bare loop, the last to end", over(bare["seconds"], size))
-    yield Row(f"peak memory, {many}", f"{moot['peak_mb']:.0f} MB", "≤ 60 MB")
+def unpaced(url: str, debates: int) -> Iterator[Row]:
+    """A model that answers at once: all the time is moot's."""
+    set_pace(url, SHORT, 0, 0)
+    moot, bare = both(url, debates, SHORT)
+    many = f"{debates} debates without a model's delay"
+    cpu, bare_cpu = (1e3 * load["cpu_seconds"] / (debates * CALLS) for load in (moot, bare))
+    yield Row(f"CPU per call, {many}", f"{cpu:.2f} ms", "≤ 0.7 ms")
+    yield Row("the same calls in a bare aiohttp loop that stores nothing", f"{bare_cpu:.2f} ms")
+    yield Row("time of these", f"{moot['seconds']:.2f} s")
+    yield Row("the bare loop's", f"{bare['seconds']:.2f} s")
+    yield Row("replay of 101 stored turns, read from SQLite", f"{1000 * case('replay', url=url):.1f} ms")
+
+
+def at_once(url: str, debates: int) -> Iterator[Row]:
+    """Many debates beside each other, each at a model's usual pace, and twice as many."""
+    set_pace(url, SHORT, TTFT_US, GAP_US)
+    moot, bare = both(url, debates, SHORT)
+    yield Row(f"time over the ideal, {debates} debates at {PACE}, replies of {SHORT}", over(moot, SHORT), "≤ 4%")
+    yield Row("the bare loop", over(bare, SHORT))
+    moot, bare = both(url, 2 * debates, SHORT)
+    yield Row(f"peak memory, {2 * debates} debates at {PACE}", f"{moot['peak_mb']:.0f} MB", "≤ 70 MB")
     yield Row("the bare loop", f"{bare['peak_mb']:.0f} MB")
 
 
-def alone(url: str, size: Size) -> Iterator[Row]:
-    load = case("moot", url=url, debates=1)
-    yield Row("time over the ideal, 1 debate", over(load["seconds"], size))
+def long_replies(url: str, debates: int, tokens: int) -> Iterator[Row]:
+    """What a token costs."""
+    set_pace(url, tokens, TTFT_US, GAP_US)
+    before = stats(url)["server_cpu_s"]
+    moot, bare = both(url, debates, tokens)
+    received = debates * all_tokens(tokens)
+    cpu, bare_cpu = (1e6 * load["cpu_seconds"] / received for load in (moot, bare))
+    yield Row(f"CPU per token, {debates} debates at {PACE}, replies of {tokens}", f"{cpu:.1f} µs", "≤ 60 µs")
+    yield Row("the bare loop", f"{bare_cpu:.1f} µs")
+    served = stats(url)["server_cpu_s"] - before
+    yield Row("the model server's own, in its process", f"{1e6 * served / (2 * received):.1f} µs")
+    yield Row("time over the ideal of these, the last to end", over(moot, tokens), "≤ 3%")
+    yield Row("the bare loop", over(bare, tokens))
 
 
-def unpaced(url: str, size: Size) -> Iterator[Row]:
-    """A model that answers at once: all the time is moot's."""
-    set_pace(url, size.tokens, 0, 0)
-    load = case("moot", url=url, debates=size.unpaced_debates)
-    check(stats(url), size.unpaced_debates, size)
-    aim = "≤ 2.5 s" if size is FULL else ""
-    yield Row(f"{size.unpaced_debates} debates without a model's delay", f"{load['seconds']:.2f} s", aim)
-    yield Row("replay of 101 stored turns, read from SQLite", f"{1000 * case('replay', url=url):.1f} ms")
+def both(url: str, debates: int, tokens: int) -> tuple[Any, Any]:
+    """What moot takes of a process for so many debates, and what a bare loop does."""
+    before = stats(url)
+    moot = case("moot", url=url, debates=debates)
+    check(before, stats(url), debates, tokens)
+    return moot, case("bare", url=url, debates=debates)
 
 
 def starting(size: Size) -> Iterator[Row]:
@@ -190,15 +195,22 @@ def stats(url: str) -> dict[str, float]:
         return counted
 
 
-def check(asked: dict[str, float], debates: int, size: Size) -> None:
+def check(before: dict[str, float], asked: dict[str, float], debates: int, tokens: int) -> None:
     """That the debates were the ones we mean to measure, whole and without retries."""
-    expected = {"requests": debates * CALLS, "tokens": debates * size.all_tokens}
-    if (counted := {name: asked[name] for name in expected}) != expected:
+    expected = {"requests": debates * CALLS, "tokens": debates * all_tokens(tokens)}
+    if (counted := {name: asked[name] - before[name] for name in expected}) != expected:
         raise SystemExit(f"the model server was to count {expected}, not {counted}")
 
 
-def over(seconds: float, size: Size) -> str:
-    return f"{100 * (seconds / size.ideal - 1):.1f}%"
+def all_tokens(tokens: int) -> int:
+    """Of one debate whose replies have so many."""
+    return (CALLS - 1) * tokens + JSON_TOKENS
+
+
+def over(load: Any, tokens: int) -> str:
+    """How much longer than the replies take by themselves."""
+    ideal = (CALLS * TTFT_US + (all_tokens(tokens) - CALLS) * GAP_US) / 1e6
+    return f"{100 * (load['seconds'] / ideal - 1):.1f}%"
 
 
 if __name__ == "__main__":
