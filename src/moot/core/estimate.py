@@ -21,7 +21,7 @@ from moot.core.measure import MadeUp, Measure, mark
 from moot.core.most import Asked, Forms, Player, Price, added, most
 from moot.core.prompts import Prompts, layout
 from moot.core.replay import rehearse
-from moot.core.research import FOUND, MAX_FOUND, MAX_TOOLS, RESEARCH, asking
+from moot.core.research import FOUND, MAX_FOUND, MAX_TOOLS, RESEARCH, RESEARCHER, asking
 from moot.core.script import Debate
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
@@ -72,7 +72,7 @@ def _estimate(rehearsal: Callable[[bool], _Rehearsal]) -> Estimate:
     longest, usual = rehearsal(True), rehearsal(False)
     longest.play()
     if longest.usual and not longest.passed_over:
-        usual.measured = longest.asked
+        usual.measured = longest.sizes
     try:
         usual.play()
     except _Diverged:
@@ -170,8 +170,12 @@ class _Rehearsal:
         """Where steps are asked side by side → what those write that share the limit on speeches."""
         self.usual = True
         """Whether nothing was answered by now but what is answered usually, too."""
-        self.measured: Sequence[tuple[Step, _Size]] = ()
-        """What another rehearsal was asked, if this one is asked the same."""
+        self._paths = [0]
+        """Position → what stands for all that was asked before it."""
+        self.sizes: dict[object, list[_Size]] = {}
+        """What stands for a step and for all that it reads → its sizes, as often as it was asked."""
+        self.measured: dict[object, list[_Size]] = {}
+        """Those of another rehearsal, if this one is asked the same."""
 
     @property
     def passed_over(self) -> bool:
@@ -208,11 +212,14 @@ class _Rehearsal:
         if player is None:
             return _Size()
         cap = step.max_tokens or debate.output_cap(step.seat)
-        if known := self._known(step, cap):
-            return known
+        key = (step.seat, step.kind, step.round, cap, self._reads(step))
+        if self.measured:
+            return self._known(key)
         prompt, tools = self._measure.prompt(debate, player.asked), 0 if player.asked is step else MAX_TOOLS
         known_there = prompt.send(player.model)
-        return _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
+        size = _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
+        self.sizes.setdefault(key, []).append(size)
+        return size
 
     def _player(self, step: Step) -> Player | None:
         """Found once for each step: in rounds that are passed over it is the same one."""
@@ -223,13 +230,19 @@ class _Rehearsal:
             self._players[id(step)] = found
         return self._players[id(step)]
 
-    def _known(self, step: Step, cap: int) -> _Size | None:
-        if not self.measured:
-            return None
-        for before, size in self.measured[len(self.asked) : len(self.asked) + 1]:
-            if (before.seat, before.kind, size.cap) == (step.seat, step.kind, cap) and not _is_empty(size):
-                return size
-        raise _Diverged
+    def _reads(self, step: Step) -> object:
+        """What stands for all that a step reads."""
+        if not isinstance(step.visible, frozenset):
+            return len(self._debate.transcript), self._paths[len(self._debate.transcript)]
+        turns = (self._debate.transcript[at] for at in sorted(step.visible))
+        found = self._debate.of_seat(RESEARCHER.name)
+        return tuple((turn.seat, turn.kind, turn.round) for turn in turns), len(found)
+
+    def _known(self, key: object) -> _Size:
+        sizes = self.measured.get(key)
+        if not sizes or _is_empty(sizes[0]):
+            raise _Diverged
+        return sizes.pop(0)
 
     def _checked(self, position: int, step: Step, size: _Size) -> _Size:
         foreseen, expected = self._foreseen.pop(position)
@@ -241,6 +254,7 @@ class _Rehearsal:
 
     def _turn(self, step: Step, round: int | None, position: int, size: _Size, marks: tuple[str, ...] = ()) -> Turn:
         self.asked.append((step, size))
+        self._paths.append(hash((self._paths[-1], step.seat, step.kind, size.cap)))
         player = self._player(step)
         made = partial(Turn, position=position, seat=step.seat, kind=step.kind, round=round, marks=marks)
         if player is None:

@@ -6,7 +6,7 @@ last word: whoever spoke before that has to be named in return.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
@@ -41,13 +41,29 @@ class Agreement(NamedTuple):
         return len(self.agreeing) > len(self.differing)
 
 
+class _Positions:
+    """Those that were declared last in the turns that were looked at by now."""
+
+    def __init__(self) -> None:
+        self.looked_at = 0
+        self.held: dict[str, Position] = {}
+
+
 def positions(debate: Debate[Any], round: int | None = None) -> dict[str, Position]:
     """Seat → what it declared last, or in a round."""
+    if round is not None:
+        return _declared(debate, debate.in_round(round))
+    known = debate.once("positions", _Positions)
+    known.held |= _declared(debate, debate.transcript[known.looked_at :])
+    known.looked_at = len(debate.transcript)
+    return dict(known.held)
+
+
+def _declared(debate: Debate[Any], turns: Iterable[Turn]) -> dict[str, Position]:
     found: dict[str, Position] = {}
-    for turn in debate.transcript if round is None else debate.in_round(round):
-        if turn.kind == "rebuttal" and spoken(turn):
-            held = debate.once(("position", turn.position), partial(_position, debate, turn))
-            found |= {turn.seat: held} if held else {}
+    for turn in turns:
+        if turn.kind == "rebuttal" and spoken(turn) and (held := _position(debate, turn)):
+            found[turn.seat] = held
     return found
 
 
