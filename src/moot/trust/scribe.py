@@ -90,7 +90,7 @@ def speeches(debate: Debate[Any], speakers: Container[str]) -> list[Turn]:
 
 
 def notes_of(debate: Debate[Any]) -> tuple[Turn, ...]:
-    return tuple(turn for turn in debate.transcript if turn.kind == CLAIMS)
+    return tuple(turn for turn in debate.of_seat(SCRIBE) if turn.kind == CLAIMS)
 
 
 def ledger_of(debate: Debate[Any], speakers: Container[str]) -> Ledger | None:

@@ -70,7 +70,7 @@ def _first(number: int, parts: list[Any]) -> list[Any]:
 def _numbers(value: object) -> list[int]:
     """The numbers of arguments, however they are listed: `[1, "argument 2"]`, `"1 and 2"`."""
     parts = value if isinstance(value, list) else [] if value is None else [value]
-    return sorted({int(found) for part in parts for found in re.findall(r"(?<![-.\d])\d{1,3}(?!\.?\d)", str(part))})
+    return sorted({*map(int, re.findall(r"(?<![-.\d])\d{1,3}(?!\.?\d)", "\n".join(map(str, parts))))})
 
 
 Quote: TypeAlias = Annotated[Text, AfterValidator(_unquoted)]
