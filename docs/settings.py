@@ -61,7 +61,7 @@ def _default(field: Any) -> str:
 
 def _what(field: Any) -> str:
     bounds = [f"{word} {limit}" for word, limit in _bounds(field)]
-    return "; ".join(filter(None, [(field.description or "").replace("|", "\\|"), *bounds]))
+    return "; ".join(filter(None, [(field.description or "").replace("|", "\\|").replace("<", "&lt;"), *bounds]))
 
 
 def _bounds(field: Any) -> list[tuple[str, object]]:
