@@ -248,7 +248,7 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         (["conclude", "DEB-none"], 1, "no debate 'DEB-none'; moot debate --list shows the latest"),
         (["debate", "--colour"], 2, "there is no option --colour; see: moot debate --help"),
         (["debate", "--modle", "x"], 2, "there is no option --modle, did you mean --model.* see: moot debate --help"),
-        (["debat", "x"], 2, r"No such command 'debat', did you mean 'debate'\? see: moot --help"),
+        (["debat", "x"], 2, r"there is no command 'debat', did you mean debate\? see: moot --help"),
         (
             ["debate", "x", "--model", "opnai:gpt"],
             2,
@@ -259,8 +259,8 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
             2,
             "--port / -p: at most 65,535, not 99999; see: moot serve --help",
         ),
-        (["discuss"], 2, "No such command 'discuss'; see: moot --help"),
-        (["show"], 2, "Missing argument 'ID'; see: moot show --help"),
+        (["discuss"], 2, "there is no command 'discuss'; see: moot --help"),
+        (["show"], 2, "ID is missing; see: moot show --help"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

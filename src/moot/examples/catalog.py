@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
 
-from moot.errors import Missing
+from moot.errors import Missing, meant
 
 FOLDER = Path(__file__).parent
 MODEL = "recorded:a large model"
@@ -51,4 +51,5 @@ def find(name: str) -> Example:
     for example in examples():
         if example.name == name:
             return example
-    raise Missing(f"no example named {name!r}; known: {', '.join(example.name for example in examples())}")
+    names = [example.name for example in examples()]
+    raise Missing(f"no example named {name!r}{meant(name, names) or ';'} known: {', '.join(names)}")

@@ -48,7 +48,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+    "--version", "-V", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )
 @install
 @show_script

@@ -120,5 +120,9 @@ def _in_a_line(error: click.ClickException) -> str:
         said = ": ".join([where.replace("'", "").strip("[]"), what])
     if isinstance(error, click.NoSuchOption):
         said = f"there is no option {error.option_name}{meant(error.option_name, error.possibilities or ())}"
-    said = said.replace(". Did you mean", ", did you mean")
+    elif isinstance(error, click.exceptions.NoSuchCommand):
+        said = f"there is no command {error.command_name!r}{meant(error.command_name, error.possibilities or ())}"
+    elif isinstance(error, click.MissingParameter) and error.param:
+        said = error.param.get_error_hint(context).replace("'", "") + " is missing"
+    said = said[:1].lower() + said[1:] if said.startswith(("Option ", "Got ")) else said
     return f"{said}{'' if said.endswith('?') else ';'} see: {context.command_path if context else 'moot'} --help"
