@@ -17,8 +17,11 @@ import pytest
 from test_views import in_terminal
 
 from model_server import ModelServer
+from moot.core.events import Waiting
 from moot.core.prompts import Message
+from moot.formats.panel.format import PANEL
 from moot.llm.client import Request, Schema
+from moot.terminal.ask import question_lines
 from program import COMMAND, run
 from stage import ANALYSIS, CLEAR, FAST, Panelists
 
@@ -312,3 +315,18 @@ def test_a_reply_is_one_thing(options: list[str]) -> None:
     ran = run("reply", "DEB-none", *options)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "moot: give one of --continue, --guide, --end, --answer, --approve, --reject\n"
+
+
+def test_a_question_is_broken_on_words_as_wide_as_the_terminal() -> None:
+    asked = Waiting(
+        debate="DEB-abcdefgh",
+        seat="human",
+        kind="checkpoint",
+        position=3,
+        round=1,
+        question="perspectives " * 20,
+        actions=("continue", "end"),
+    )
+    lines = question_lines(asked, PANEL, 40)
+    assert max(map(len, lines)) <= 40
+    assert {word for line in lines[2:-2] for word in line.removeprefix("Moderator:").split()} == {"perspectives"}

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from enum import Enum, auto
+from shutil import get_terminal_size
 from textwrap import wrap
 
 from moot.app import App
@@ -50,7 +51,7 @@ class _Gone(Exception):
 
 async def ask_person(app: App, asked: Waiting, format: AnyFormat) -> NoAnswer | None:
     """Ask until there is an answer that the debate takes; None when it has been given."""
-    _print(*question_lines(asked, format))
+    _print(*question_lines(asked, format, min(WIDTH, get_terminal_size().columns)))
     try:
         async with asyncio.timeout(asked.timeout_seconds):
             await _answer(app, asked)
@@ -80,12 +81,12 @@ async def line(question: str) -> str | None:
         return None
 
 
-def question_lines(asked: Waiting, format: AnyFormat) -> list[str]:
+def question_lines(asked: Waiting, format: AnyFormat, width: int = WIDTH) -> list[str]:
     """The question as the terminal shows it, the possible answers below."""
     title = f"═══ Round {asked.round} Complete ═══" if asked.round else "═══ Your turn ═══"
     name = f"{format.title(format.asker)}: " if format.asker else ""
     paragraphs = printable(asked.question).splitlines() or [""]
-    lines = [line for paragraph in paragraphs for line in wrap(paragraph, WIDTH - len(name)) or [""]]
+    lines = [line for paragraph in paragraphs for line in wrap(paragraph, max(20, width - len(name))) or [""]]
     indented = [(name if not at else " " * len(name)) + line for at, line in enumerate(lines)]
     labels = [] if len(asked.actions) == 1 else ["", "  ".join(_label(action, format) for action in asked.actions)]
     return ["", title, *indented, *labels]
