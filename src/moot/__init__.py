@@ -8,7 +8,7 @@ async for event in moot.stream("duel", "Cats are better than dogs", settings={"m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # which type checkers take for that of `typing`, an import that Ctrl-C could meet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

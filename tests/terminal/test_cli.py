@@ -707,3 +707,15 @@ def test_doctor_says_what_to_do_about_a_wrong_key_and_a_broken_database(server: 
     ran = run("doctor", env={"MOOT_DATABASE_URL": f"sqlite:///{tmp_path}/notes.txt"})
     assert ran.code == 1
     assert re.search(r"✗ database sqlite:///\S+notes.txt\n    .*this file is no moot database", ran.out)
+
+
+def test_ctrl_c_while_moot_is_still_being_imported_ends_it_without_a_traceback() -> None:
+    script = (
+        "import builtins, signal, sys\nfrom moot.__main__ import main\nplain = builtins.__import__\n"
+        "def importing(name, *rest):\n    if name == 'click': signal.raise_signal(signal.SIGINT)\n"
+        "    return plain(name, *rest)\nbuiltins.__import__ = importing\nmain()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, "debate", "--list"], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
