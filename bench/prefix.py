@@ -42,7 +42,7 @@ def long_reply(request: Request) -> str:
     if request.schema is None:
         return speech(number)
     form = _filled(request.schema.schema, number)
-    fixed = {"perspectives": VIEWS} if request.schema.name == "analysis" else {}
+    fixed: dict[str, object] = {"perspectives": VIEWS} if request.schema.name == "analysis" else {}
     fixed |= {"claims": _claims(request)} if request.schema.name == "notes" else {}
     return json.dumps({**form, **fixed, **{name: [] for name in ("mute", "strayed", "differ") if name in form}})
 
