@@ -28,6 +28,35 @@ def test_figures_are_read_by_value(text: str, values: list[float]) -> None:
     assert [figure.value for figure in figures(text, ENGLISH)] == values
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("We get 1.2k users, 400K and 3M of them", [1200, 400_000, 3_000_000]),
+        ("Nous avons 1 200 clients pour les jours, à 3,5 % et 1.850 euros", [1200, 3.5, 1850]),
+        ("it is 1.200,00 here and $1,200.50 there", [1200, 1200.5]),
+        ("1'200'000 francs and 1’200", [1_200_000, 1200]),
+        ("La obra cuesta 1.850.000 euros y dura 3,5 meses", [1_850_000, 3.5]),
+        ("between 10–15 % of the load, or 10-15%", [10, 15, 10, 15]),
+        ("a change of -5 % and −3.5 °C", [-5, -3.5]),
+        ("on 2024-05-01, in version 3.11, v2.0 or 1.2.3, at https://a.b/12/13", []),
+        ("see p. 12, §4.2 and No. 5 of 20", [20]),
+        ("GPT-4, COVID-19, 10^6, 1e6 and 10²", []),
+        ("$5m, €3.5bn, 5 M€, 5m deep", [5e6, 3.5e9, 5e6, 5]),
+        ("١٨٥٠ دينارا و ٣٫٥ في المئة", [1850, 3.5]),
+        ("工事費は1850万円で期間は3か月", [18_500_000, 3]),
+        ("5 lakh, 2 crore, a 4.6-million plan on a 16-core host", [500_000, 20_000_000, 4_600_000, 16]),
+        ("pour le 31 août y el 2 de mayo", []),
+    ],
+)
+def test_figures_are_read_in_every_way_they_are_written(text: str, values: list[float]) -> None:
+    assert [figure.value for figure in figures(text, ENGLISH)] == values
+
+
+def test_days_and_large_numbers_are_read_as_germans_write_them() -> None:
+    said = "am 31.12. sind 2,5 Mrd. fällig, am 01.05.2024 auch 2 Billionen"
+    assert [figure.value for figure in figures(said, GERMAN)] == [2.5e9, 2e12]
+
+
 def test_figures_are_read_as_the_language_writes_them() -> None:
     found = [figure.value for figure in figures("1.850 Anfragen, 3,5 Monate, 4,6 Mio. und 1.850.000,5 Euro", GERMAN)]
     assert found == [1850, 3.5, 4_600_000, 1_850_000.5]
@@ -63,8 +92,61 @@ def test_a_figure_is_not_traced_to_one_that_measures_something_else() -> None:
         "28: Cost, round 1",
         "42,000: S1",
         "11: S1",
+        "11%: said by nobody before the closing",
     ]
     assert provenance(debate, "28 days", {"a": "Cost"}, sources) == ["28: S1"]
+
+
+@pytest.mark.parametrize(
+    ("figure", "source", "origin"),
+    [
+        ("$120", "It costs 120 €.", False),
+        ("€120", "It costs 120 euros.", True),
+        ("120 €", "It costs EUR 120.", True),
+        ("28 GB", "It has 28 MB.", False),
+        ("30 hours", "It took 30 days.", False),
+        ("30 Stunden", "It took 30 hours.", True),
+        ("62%", "There are 62 of them.", False),
+        ("62 percent", "A share of 62 %.", True),
+        ("62", "A share of 62 %.", True),
+        ("-15 %", "It grew by 15 %.", False),
+        ("10–15 %", "It was 10 days.", False),
+        ("1.2k", "There were 1,200.", True),
+        ("12 million", "There were 12.", False),
+        ("1,850", "حوالي ١٨٥٠", True),
+        ("18,500,000", "1850万円", True),
+        ("1,850", "1850万円", False),
+        ("1,200", "Es waren 1.200 und nicht mehr.", True),
+        ("1.2 t", "Es waren 1.200 und nicht mehr.", False),
+    ],
+)
+def test_a_figure_has_its_true_origin_or_none(figure: str, source: str, origin: bool) -> None:
+    first, *_ = provenance(
+        Debate("DEB-1", "Which?", Settings(), {}, []), f"So it is {figure} for us.", {}, {"S1": source}
+    )
+    assert first.partition(": ")[2] == ("S1" if origin else "said by nobody before the closing")
+
+
+def test_two_figures_that_are_written_alike_are_told_apart_by_what_they_count() -> None:
+    debate = Debate("DEB-1", "Which?", Settings(), {}, [])
+    sources = {"S1": "It took 28 days.", "S2": "It has 28 MB."}
+    assert provenance(debate, "28 days for 28 MB", {}, sources) == ["28 day: S1", "28 MB: S2"]
+
+
+def test_what_only_happens_to_be_a_sum_is_not_called_derived() -> None:
+    turns = [
+        Turn(position=0, seat="a", kind="opening", round=1, content="At 40 of 60 it is fine. " * 3 + "We have 57."),
+        Turn(
+            position=1, seat="b", kind="opening", round=1, content="At 4 times the peak that is 7,400. 12 of 19 is 63%."
+        ),
+    ]
+    debate = Debate("DEB-1", "Which?", Settings(), {}, turns)
+    sources = {"S1": "We have 3, 11, 19, 45 and 60 of them, 1,850 at peak."}
+    assert provenance(debate, "57, 7,400 and 63%", {"a": "Cost", "b": "Speed"}, sources) == [
+        "57: Cost, round 1",
+        "7,400: Speed, round 1, derived",
+        "63%: Speed, round 1",
+    ]
 
 
 def test_a_figure_that_was_only_declared_beside_a_speech_was_said() -> None:

@@ -40,6 +40,36 @@ def test_no_claim_links_to_a_turn_that_negates_it_or_has_another_figure(claim: s
     assert linked(claim, [said(2, OPENING)]) == turns
 
 
+@pytest.mark.parametrize(
+    ("claim", "turn", "links"),
+    [
+        ("Redis is safe for production.", "Redis isn't safe for production.", False),
+        ("Redis is unsafe for production.", "Redis is safe for production.", False),
+        ("The move saves 30 percent of the rent.", "The move saves 13 percent of the rent.", False),
+        ("The move saves 30,000 euros a year.", "The move saves 30k euros a year.", True),
+        ("Redis took 0.9 ms.", "PostgreSQL took 0.9 ms. Redis took 2.4 ms.", False),
+        ("The pool should stay open.", "Nobody says the pool should stay open.", False),
+        ("The pool should stay open.", "I do not think that the pool should stay open.", False),
+        ("The pool should stay open.", "I say that the pool should stay open.", True),
+        ("Das Becken ist sicher für Kinder.", "Das Becken ist keineswegs sicher für Kinder.", False),
+        ("Das Becken ist sicher für Kinder.", "Das Becken ist für Kinder sicher.", True),
+        ("Wir empfehlen den Umbau.", "Wir empfehlen den Umbau nicht.", False),
+        ("Es ist sicher für uns alle.", "Es ist nicht wahr, dass es sicher für uns alle ist.", False),
+        ("Die Sanierung dauert für uns 3,5 Monate.", "Die Sanierung dauert für uns 35 Monate.", False),
+        ("Le bassin est sûr pour les enfants.", "Le bassin n'est pas sûr pour les enfants.", False),
+        ("Le bassin est sûr pour les enfants.", "Le bassin n'est jamais sûr pour les enfants.", False),
+        ("Le bassin est sûr pour les enfants.", "Oui, le bassin est sûr pour les enfants.", True),
+        ("Les travaux coûtent 1 850 euros.", "Les travaux coûtent 1 950 euros.", False),
+        ("La piscina es segura para los niños.", "La piscina nunca es segura para los niños.", False),
+        ("المسبح آمن للأطفال اليوم.", "المسبح ليس آمنا للأطفال اليوم.", False),
+        ("المسبح آمن للأطفال اليوم.", "المسبح غير آمن للأطفال اليوم.", False),
+        ("المسبح آمن للأطفال اليوم.", "نعم، المسبح آمن للأطفال اليوم.", True),
+    ],
+)
+def test_a_link_is_sure_or_there_is_none_in_every_language(claim: str, turn: str, links: bool) -> None:
+    assert linked(claim, [said(2, turn)]) == ([2] if links else [])
+
+
 def test_a_turn_that_says_it_literally_comes_before_those_that_say_something_like_it() -> None:
     turns = [said(2, "No grant for us, and no very large renovation then."), said(7, "I say: no grant, no renovation.")]
     assert linked("No grant, no renovation", turns) == [7]

@@ -41,6 +41,8 @@ class Language:
     """What ends with a dot and ends no sentence, in lower case."""
     saying: frozenset[str] = frozenset()
     """Words that put a quote to somebody: “S1 says”, “according to S1”."""
+    believing: frozenset[str] = frozenset()
+    """Words of which a “not” denies what is believed: “I do not think that …”, “it is not true that …”."""
     adverbs: frozenset[str] = frozenset()
     """What may stand beside them: “source S1 also says”."""
     articles: frozenset[str] = frozenset()
@@ -74,7 +76,7 @@ def languages() -> Mapping[str, Language]:
 
 def _read(path: Path) -> Language:
     whole = tomllib.loads(path.read_text(encoding="utf-8"))
-    lists = ("common", "negations", "saying", "adverbs", "articles")
+    lists = ("common", "negations", "saying", "believing", "adverbs", "articles")
     return Language(
         code=path.stem,
         name=whole["name"],

@@ -1,14 +1,15 @@
 """Where each figure of an outcome comes from: a source, the question, or whoever said it first.
 
 Figures are compared by value: 4.6 million is 4,600,000, and 1.850 in a German speech is 1,850 in an English source.
-What they measure must not differ: 28 MB do not come from 28 days.
+What they count must not differ: 28 MB do not come from 28 days, nor $5 from 5 €.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import chain, islice, pairwise, product
 from math import isclose
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,42 +17,77 @@ from typing import Any, NamedTuple
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.sources.quotes import GROUPED
-from moot.text.language import Language, language_of
+from moot.text.language import Language, language_of, seems_english, sentences
 from moot.text.markdown import in_line
 
 MAX_SHOWN, MAX_OPERANDS = 40, 32
-ROUNDED = 0.005
-"""What was computed may be off by this share."""
+LARGE = 1000
+ROUNDED, EXACT = 0.005, 1e-9
+"""What was computed from figures beside it may be off by this share; from one that stands elsewhere, not at all."""
 NUMBER = re.compile(
-    r"(?<![\w.,:/^-])(?P<digits>\d++(?:[.,'’\u00a0\u2009\u202f]\d++)*+)(?![:/]\d)"
-    r"(?P<percent>\s?[%‰])?(?:\s(?P<scale>[^\W\d_]{3,9}))?"
+    r"(?<![\dA-Za-zÀ-ɏ_.,:/^])(?<![A-Za-zÀ-ɏ]-)(?P<minus>[-−])?"
+    r"(?P<digits>[1-9]\d{0,2}(?: \d{3})++(?!\d)(?:[.,]\d++)?|\d++(?:[.,'’٬٫\u00a0\u2009\u202f]\d++)*+)"
+    r"(?![:/]\d|[²³¹⁰⁴-⁹])"
+    r"(?P<percent>\s?[%‰٪％])?"
+    r"(?:(?P<glued>[kKMB]|bn|mn|m(?=\b))(?!\w)|\s?(?P<million>M)(?=\s?[€$£])|(?P<signs>[千万萬億亿천만억])"
+    r"|[\s-](?P<scale>[^\W\d_]{3,9}))?"
 )
+NO_FIGURE = re.compile(
+    r"https?://\S+|\b\d{4}-\d\d(?:-\d\d)?\b|\bv?(?!\d{1,3}(?:\.\d{3})+\b)\d+(?:\.\d+){2,}|\b\d[\d.]*(?:e|\^)[-+]?\d+|\b(?:v|version|release)\.?\s?\d[\d.]*"
+    r"|(?:\bpp?\.|\bpages?|\bseiten?|§|\bno\.|\bnr\.|#)\s?\d[\d–-]*",
+    re.IGNORECASE,
+)
+"""Dates, versions, pages and numbers of things."""
+_DAY_AND_MONTH = re.compile(r"\b\d{1,2}\.\s?\d{1,2}\.(?!\d)")
 _MONTH = (
-    "jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?|"
-    "sept?(?:ember)?|oct(?:ober)?|oktober|nov(?:ember)?|dec(?:ember)?|dezember"
+    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|mar(?:ch|s)?|märz|apr(?:il)?|avril|may|mai|june?|juni|juin|july?|"
+    "juli|juillet|aug(?:ust)?|août|sept?(?:ember|embre)?|oct(?:ober|obre)?|oktober|nov(?:ember|embre)?|dec(?:ember)?|"
+    "dezember|décembre|(?:de )?(?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|diciembre)"
 )
 _OF_MONTH = re.compile(rf"(?:st|nd|rd|th|\.)?(?:\sof)?\s(?:{_MONTH})\b", re.IGNORECASE)
 _MONTH_BEFORE = re.compile(rf"\b(?:{_MONTH})\.?\s$", re.IGNORECASE)
-_UNIT = re.compile(r"[\s-]?([^\W\d_]+|[%‰€$£°])")
-MEASURES = {
-    unit: measure
-    for measure, units in {
-        "share": "% ‰ percent prozent",
-        "money": "€ $ £ euro euros eur dollar dollars usd pound pounds cent cents",
-        "size": "kb mb gb tb byte bytes",
-        "time": "ms s second seconds min minute minutes hour hours day days week weeks month months year years "
-        "sekunde sekunden minuten stunde stunden tag tage tagen woche wochen monat monate monaten jahr jahre jahren",
-        "length": "mm cm m km metre metres meter kilometre kilometres kilometer mile miles",
-        "weight": "g kg tonne tonnes tonnen",
-        "energy": "w kw mw kwh mwh watt",
+_UNIT = re.compile(r"(?:\s?[–—-]\s?\d[\d.,]*)?[\s-]?([^\W\d_]+|[%‰٪％€$£¥°])")
+"""Behind a figure, or behind the range that it begins."""
+_MONEY_BEFORE = re.compile(r"([€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY))\s?[-−]?$")
+UNITS = {
+    alias: unit
+    for unit, aliases in {
+        "%": "% ٪ ％ percent prozent",
+        "‰": "‰ promille",
+        "€": "€ euro euros eur",
+        "$": "$ dollar dollars usd",
+        "£": "£ pound pounds gbp",
+        "¥": "¥ 円 yen jpy",
+        "CHF": "chf franken",
+        "cent": "cent cents",
+        "byte": "byte bytes",
+        **{unit: unit.casefold() for unit in ("kB", "MB", "GB", "TB", "ms", "mm", "cm", "km", "kg", "°")},
+        **{unit: unit.casefold() for unit in ("kW", "MW", "kWh", "MWh")},
+        "s": "s second seconds sekunde sekunden seconde secondes segundos",
+        "min": "min minute minutes minuten minutos",
+        "hour": "h hour hours stunde stunden heure heures horas",
+        "day": "day days tag tage tagen jour jours días",
+        "week": "week weeks woche wochen semaine semaines semanas",
+        "month": "month months monat monate monaten mois meses",
+        "year": "year years jahr jahre jahren an ans años",
+        "m": "m metre metres meter meters",
+        "mile": "mile miles",
+        "g": "g gram grams gramm",
+        "t": "t tonne tonnes tonnen",
+        "W": "w watt",
     }.items()
-    for unit in units.split()
+    for alias in aliases.split()
 }
-"""What a word or sign after a figure says that it measures."""
+"""What a word or sign beside a figure says that it counts."""
 SCALES = {
-    **dict.fromkeys(("thousand", "tausend"), 3),
-    **dict.fromkeys(("million", "millions", "millionen", "mio"), 6),
-    **dict.fromkeys(("billion", "billions", "milliarde", "milliarden", "mrd"), 9),
+    **dict.fromkeys(("k", "thousand", "tausend", "mille", "mil", "ألف", "آلاف", "千", "천"), 3),
+    **dict.fromkeys(("万", "萬", "만"), 4),
+    "lakh": 5,
+    **dict.fromkeys(("m", "mn", "million", "millions", "millionen", "millones", "mio", "مليون"), 6),
+    "crore": 7,
+    **dict.fromkeys(("億", "亿", "억"), 8),
+    **dict.fromkeys(("b", "bn", "billion", "billions", "milliarde", "milliarden", "milliards", "mrd", "مليار"), 9),
+    "billionen": 12,
 }
 
 
@@ -60,26 +96,49 @@ class Figure(NamedTuple):
 
     text: str
     value: float
-    measure: str = ""
-    """What it measures, where that can be told."""
+    unit: str = ""
+    """What it counts, where that can be told."""
 
     def may_be(self, other: Figure) -> bool:
-        return self.value == other.value and not (self.measure and other.measure and self.measure != other.measure)
+        """Whether it may have come from the other: 11 from 11 days or 11%, 11 days from 11, but 11% only from 11%."""
+        alike = self.unit == other.unit or not self.unit or (not other.unit and self.unit != "%")
+        return self.value == other.value and alike
 
 
 def figures(text: str, language: Language) -> Iterator[Figure]:
-    """Every number of a text; dates, times and versions are none."""
-    sign = "," if language.code == "en" else "."
+    """Every number of a text; dates, times, versions and pages are none."""
+    text = NO_FIGURE.sub(" ", text)
+    if language.code == "de":
+        text = _DAY_AND_MONTH.sub(" ", text)
+    sign = _thousands(text, language)
     for match in NUMBER.finditer(text):
-        written, value = match[0], _value(match["digits"], sign)
+        value = _value(match["digits"], sign)
         if value is None or _is_day(text, match, value):
             continue
-        scale = SCALES.get((match["scale"] or "").casefold())
-        if match["scale"] and scale is None:
-            written = written[: match.start("scale") - match.start()].rstrip()
-        unit = _UNIT.match(text, match.end("digits") if scale is None else match.end())
-        measure = MEASURES.get(unit[1].casefold(), "") if unit else ""
-        yield Figure(written, round(value * 10 ** (scale or 0), 12), measure)
+        before = _MONEY_BEFORE.search(text[max(0, match.start() - 5) : match.start("digits")])
+        scale, end = _scale(match, bool(before))
+        behind = _UNIT.match(text, end)
+        unit = before[1] if before else behind[1] if behind else ""
+        if match["minus"]:
+            value = -value
+        shown = end if scale or match["percent"] is None else match.end("percent")
+        yield Figure(text[match.start() : shown], round(value * 10**scale, 12), UNITS.get(unit.casefold(), ""))
+
+
+def _thousands(text: str, language: Language) -> str:
+    """What separates them; either sign where the language has no file and its words are not English."""
+    if language.code != "en":
+        return "."
+    return "," if seems_english(text) else ",."
+
+
+def _scale(match: re.Match[str], is_money: bool) -> tuple[int, int]:
+    """The zeros that a word or sign adds to a figure, and where that ends; 5m are metres, £5m are not."""
+    for name in ("glued", "million", "signs", "scale"):
+        said = match[name]
+        if said and (said != "m" or is_money) and (scale := SCALES.get(said.casefold(), 0)):
+            return scale, match.end(name)
+    return 0, match.end("digits")
 
 
 def _is_day(text: str, match: re.Match[str], value: float) -> bool:
@@ -95,20 +154,27 @@ def provenance(
 ) -> list[str]:
     """A line for each figure of an outcome's text; `speakers` maps the seats that may have said it first to names,
     `sources` the names of what was given to its text."""
-    shown: dict[float, Figure] = {}
+    shown: list[Figure] = []
     for figure in figures(text, debate.language):
-        if _tells(figure):
-            shown.setdefault(figure.value, figure)
+        if _tells(figure) and not any(figure.may_be(other) for other in shown):
+            shown.append(figure)
     if not shown:
         return []
     given, said = list(_given(debate, sources)), list(_said(debate, {*speakers, "human"}))
     names = {**speakers, "human": debate.language("a person")}
     operands = list(dict.fromkeys(figure.value for figure, _ in given))
-    given = [each for each in given if each[0].value in shown]
+    values = {figure.value for figure in shown}
+    given = [each for each in given if each[0].value in values]
+    written = Counter(figure.text for figure in shown)
     return [
-        f"{figure.text}: {_origin(debate, figure, given, said, names, operands)}"
-        for figure in islice(shown.values(), MAX_SHOWN)
+        f"{_named(figure, written)}: {_origin(debate, figure, given, said, names, operands)}"
+        for figure in shown[:MAX_SHOWN]
     ]
+
+
+def _named(figure: Figure, written: Mapping[str, int]) -> str:
+    """With its unit where the same number stands for two things."""
+    return f"{figure.text} {figure.unit}".rstrip() if written[figure.text] > 1 else figure.text
 
 
 def _origin(
@@ -134,7 +200,7 @@ def section(lines: Sequence[str], say: Language, level: int = 2) -> str:
 
 def _tells(figure: Figure) -> bool:
     """Whether a figure says more than a number of things that anybody can count."""
-    return figure.value >= 10 or figure.value % 1 != 0 or not figure.text[-1].isdigit()
+    return abs(figure.value) >= 10 or figure.value % 1 != 0 or not figure.text[-1].isdigit()
 
 
 def _given(debate: Debate[Any], sources: Mapping[str, str]) -> Iterator[tuple[Figure, str]]:
@@ -161,26 +227,53 @@ def _speaker(debate: Debate[Any], value: float, turn: Turn, names: Mapping[str, 
     say = debate.language
     if turn.round is None:
         return names[turn.seat]
-    own = [figure.value for figure in islice(figures(turn.content, say), MAX_OPERANDS)]
-    derived = given and _derived(value, dict.fromkeys([*own, *given[:MAX_OPERANDS]]))
     what = {"name": names[turn.seat], "round": turn.round}
+    said = ["", *sentences(all_said(turn))]
+    beside = (
+        [figure.value for part in pair for figure in figures(part, say)]
+        for pair in pairwise(said)
+        if value in (figure.value for figure in figures(pair[1], say))
+    )
+    derived = given and _derived(value, next(beside, ()), given)
     return say("{name}, round {round}, derived", **what) if derived else say("{name}, round {round}", **what)
 
 
-def _derived(value: float, others: Iterable[float]) -> bool:
-    """Whether it is the sum, difference, product, quotient or percentage of two others; 30 could be that of any."""
+def _derived(value: float, beside: Iterable[float], given: Iterable[float]) -> bool:
+    """Whether it is the sum, difference, product, quotient or percentage of two figures beside it, or exactly one of
+    the last three of one beside it and one given; a large one also the product of two given. 30 could be any."""
     if len(f"{value:f}".replace(".", "").strip("0")) < 2:
         return False
-    operands = [other for other in others if other and other != value]
+    near, far = (
+        [each for each in islice(dict.fromkeys(some), MAX_OPERANDS) if each and each != value]
+        for some in (beside, given)
+    )
+    mixed = (_results(pair)[2:] for pair in chain(product(near, far), product(far, near)))
+    products = ([one * other, one * other / 100] for one, other in product(far, repeat=2) if abs(value) >= LARGE)
     return any(
-        isclose(found, value, rel_tol=ROUNDED)
-        for one, other in product(operands, repeat=2)
-        for found in (one + other, one - other, one * other, one / other, one * other / 100)
+        isclose(found, value, rel_tol=tolerance)
+        for results, tolerance in (
+            (map(_results, product(near, repeat=2)), ROUNDED),
+            (mixed, EXACT),
+            (products, EXACT),
+        )
+        for found in chain.from_iterable(results)
     )
 
 
+def _results(pair: tuple[float, ...]) -> list[float]:
+    one, other = pair
+    return [one + other, one - other, one * other, one / other, one * other / 100]
+
+
 def _value(digits: str, sign: str) -> float | None:
-    if GROUPED[sign].fullmatch(digits.partition("." if sign == "," else ",")[0]):
-        digits = re.sub(rf"[{sign}'’\u00a0\u2009\u202f]", "", digits)
+    digits = digits.replace("٬", "’").replace("٫", "," if "." in sign else ".")
+    if re.fullmatch(r"[^.,]*(?:\.\d{3})+,\d+", digits):
+        sign = "."
+    elif re.fullmatch(r"[^.,]*(?:,\d{3})+\.\d+", digits):
+        sign = ","
+    for each in sign:
+        if GROUPED[each].fullmatch(digits.partition("." if each == "," else ",")[0]):
+            digits = re.sub(rf"[{each} '’\u00a0\u2009\u202f]", "", digits)
+            break
     plain = digits.replace(",", ".")
     return float(plain) if re.fullmatch(r"\d{1,18}(?:\.\d{1,12})?", plain) else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.debate import Turn
 from moot.sources.quotes import contains, negations, words
-from moot.text.language import Language, language_of, sentences, small_words
+from moot.text.language import Language, language_of, languages, recognised, seems_english, sentences, small_words
 from moot.trust.figures import figures
 
 LINKED = 55.0
@@ -23,7 +24,9 @@ HALF = 0.5
 """A sentence shorter than this share of a claim does not say all of it."""
 STEM = 4
 """So many letters of a word are the same in “take” and “takes”."""
-CLAUSE = re.compile(r"[,;:.!?()–—]")
+MAX_NOT = 6
+"""Letters; what means “not” is hardly longer, “jamais” or “nunca”."""
+CLAUSE = re.compile(r"([^,;:.!?()–—]+)([,;:.!?()–—]?)")
 
 
 def linked(claim: str, turns: Sequence[Turn]) -> list[int]:
@@ -38,17 +41,25 @@ def linked(claim: str, turns: Sequence[Turn]) -> list[int]:
 def _likeness(claim: str, text: str) -> float:
     """To the sentence that is most like it and does not contradict it."""
     if contains(claim, text):
-        return LITERAL
+        holders = [sentence for sentence in sentences(text) if contains(claim, sentence)]
+        if not holders or not all(opposed(claim, sentence) for sentence in holders):
+            return LITERAL
     language = language_of(text)
-    claimed, said = values(claim, language), values(text, language)
+    told = recognised(text) is not None or seems_english(text)
+    claimed = values(claim, language)
     likely = (
         score
         for sentence in sentences(text)
         if (score := _alike(claim, part := sentence[:MAX_COMPARED])) >= LINKED
-        and not (claimed - said and values(part, language) - claimed)
-        and not opposed(claim, part)
+        and not (claimed - (said := values(part, language)) and said - claimed)
+        and not (opposed(claim, part) if told else _may_be_opposed(claim, part))
     )
     return max(likely, default=0.0)
+
+
+def _may_be_opposed(one: str, other: str) -> bool:
+    """Whether a short word stands in one alone: in a language without a file, any may mean “not”."""
+    return any(len(word) <= MAX_NOT for word in set(words(one).split()) ^ set(words(other).split()))
 
 
 def _alike(claim: str, sentence: str) -> float:
@@ -61,8 +72,10 @@ def values(text: str, language: Language) -> set[float]:
 
 
 def opposed(one: str, other: str) -> bool:
-    """Whether one says “not” of what the other says without it, in any language moot has a file for."""
-    return _negates(one, other) or _negates(other, one)
+    """Whether one says “not” or un- of what the other says without it, in any language moot has a file for."""
+    ones, others = (set(words(text).split()) for text in (one, other))
+    undone = {f"un{word}" for word in ones ^ others if len(word) >= STEM} & (ones ^ others)
+    return bool(undone) or _negates(one, other) or _negates(other, one)
 
 
 def _negates(one: str, other: str) -> bool:
@@ -71,16 +84,28 @@ def _negates(one: str, other: str) -> bool:
 
 
 def negated(text: str) -> Iterator[str]:
-    """Of each negation the word it is about: the next in its clause that is more than grammar, or the last before."""
-    for clause in CLAUSE.split(text.casefold()):
-        before = ""
-        waiting = False
+    """Of each negation the word it is about: the next in its clause that is more than grammar, or the last before.
+
+    Whoever does not believe something denies what comes after, behind a comma too.
+    """
+    denies = False
+    for clause, mark in CLAUSE.findall(text.casefold()):
+        before, waiting = "", denies
+        denies = False
         for word in words(clause).split():
             if word in negations():
                 waiting = True
+            elif waiting and word in words_of_belief():
+                denies = True
             elif word not in small_words():
                 if waiting:
                     yield word[:STEM]
-                before, waiting = word, False
-        if waiting and before:
+                before, waiting, denies = word, False, False
+        if waiting and before and not denies:
             yield before[:STEM]
+        denies = denies and mark == ","
+
+
+@cache
+def words_of_belief() -> frozenset[str]:
+    return frozenset().union(*(each.saying | each.believing for each in languages().values()))
