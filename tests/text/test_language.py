@@ -54,6 +54,13 @@ def test_what_a_language_does_not_translate_stays_english() -> None:
         ("1. First.\n2. Second", ["1. First.", "2. Second"]),
         ("これは。はい！", ["これは。", "はい！"]),
         ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        ("We waited… Then it came ... and went.", ["We waited…", "Then it came ... and went."]),
+        ("“Really?!” he asked. Yes! No.", ["“Really?!” he asked.", "Yes!", "No."]),
+        ("1. Do this.\n2. Then that.", ["1. Do this.", "2. Then that."]),
+        ("「良い。」と言った。「はい。」次。", ["「良い。」と言った。", "「はい。」", "次。"]),
+        ("यह अच्छा है। वह भी।", ["यह अच्छा है।", "वह भी।"]),
+        ("¿Es así? ¡Bien! See https://a.b/c.d?e=f. OK.", ["¿Es así?", "¡Bien!", "See https://a.b/c.d?e=f.", "OK."]),
+        ("Redis vs. Postgres. See No. 5. At 3.5 % too.", ["Redis vs. Postgres.", "See No. 5.", "At 3.5 % too."]),
         (" \n ", []),
     ],
 )

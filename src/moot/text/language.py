@@ -14,10 +14,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "languages"
-_END = re.compile(r"(?<=[.!?؟])[\"”»')\]*_]*\s+|(?<=[。！？])|\n+")
+_END = re.compile(r"(?<=[.!?؟…।۔])[\"”»')\]*_]*\s+|(?<=[。！？])(?![」』）])|(?<=[。！？][」』）])(?!と)|\n+")
 _WORD = re.compile(r"[^\W\d_]+")
 _MAY_GO_ON = re.compile(r"(?:^|[\s(])(?:(?:\w\.){1,4}|\d{1,2}\.)$")
 """An initial (“U.S.”, the “z.” of “z. B.”) or a small number (“3. Oktober”): a dot that may end nothing."""
+_SPOKEN = re.compile(r"(?:[!?…]|\.\.\.)$")
+"""“Really?” he asked."""
+_ITEM = re.compile(r"(?:^|\n)\s*\d{1,3}\.$")
 LONGEST = 24
 """Characters before a dot that tell whether it ends a sentence."""
 MAX_READ = 2000
@@ -117,7 +120,7 @@ def sentences(text: str) -> list[str]:
 def _joined(text: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(text):
-        if end[0].isspace() and "\n" not in end[0] and _goes_on(text, end.start(), end.end()):
+        if end[0] and "\n" not in end[0] and _goes_on(text, end.start(), end.end()):
             continue
         if part := text[start : end.end()].strip():
             yield part
@@ -128,7 +131,12 @@ def _joined(text: str) -> Iterator[str]:
 
 def _goes_on(text: str, dot: int, following: int) -> bool:
     """Whether a sentence goes on behind the dot it seems to end with."""
-    last = " " + text[max(0, dot - LONGEST) : dot].casefold()
+    ending = text[max(0, dot - LONGEST) : dot]
+    if _ITEM.search(ending) or (_SPOKEN.search(ending) and text[following : following + 1].islower()):
+        return True
+    if not text[dot].isspace():  # a closing mark
+        return False
+    last = " " + ending.casefold()
     if last.endswith(_abbreviations()):
         return True
     if not _MAY_GO_ON.search(last):
