@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from moot.core.events import TurnFinished
+from moot.core.format import AnyFormat
 from moot.formats.panel.decision import Decision
-from moot.formats.panel.format import PANEL
+from moot.formats.panel.format import PANEL, PANEL_2
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, SAFE, Call, Panelists, Stage, new_words
 
 TOPIC = "Should we use Redis or PostgreSQL for caching?"
@@ -32,11 +33,17 @@ def declaring(positions: dict[str, tuple[str, list[str]]]) -> Callable[[Call], A
 
 
 async def played(
-    positions: dict[str, tuple[str, list[str]]], evaluation: Any = OVER, settings: Any = ALONE, **more: Any
+    positions: dict[str, tuple[str, list[str]]],
+    evaluation: Any = OVER,
+    settings: Any = ALONE,
+    named: Sequence[str] = (),
+    format: AnyFormat = PANEL,
+    **more: Any,
 ) -> tuple[Stage, Decision]:
-    analysis = {**ANALYSIS, "perspectives": list(positions)}
+    """`named` are the options that the moderator names."""
+    analysis = {**ANALYSIS, "perspectives": list(positions), "options": list(named)}
     panelists = Panelists(analysis=analysis, rebuttal=declaring(positions), evaluation=evaluation)
-    stage = Stage(panelists, format=PANEL, topic=TOPIC, settings=settings, **more)
+    stage = Stage(panelists, format=format, topic=TOPIC, settings=settings, **more)
     return stage, Decision.model_validate((await stage.run()).outcome)
 
 
@@ -190,16 +197,41 @@ async def test_what_each_declared_is_told_to_whoever_has_to_agree_with_it_or_to_
         ("I stay with Redis.", "I recommend PostgreSQL."),
         ("Use Redis.", "Do not use Redis."),
         ("Redis einführen.", "Redis nicht einführen."),
+        ("يجب أن نستخدم Redis الآن", "لا يجب أن نستخدم Redis الآن"),
+        ("Adopter Redis cette année.", "Ne pas adopter Redis cette année."),
         ("Use Redis with 9,000 keys.", "Use Redis with 90,000 keys."),
     ],
 )
 async def test_who_says_that_they_agree_and_recommends_another_thing_is_not_believed(one: str, other: str) -> None:
     both = {FAST: (one, [CLEAR]), CLEAR: (other, [FAST])}
-    _, outcome = await played(both, [GOES_ON, OVER], models=TWO_FAMILIES)
-    assert (outcome.confidence, outcome.reasons[0]) == (
-        "Low",
-        f"they say that they agree, but their recommendations differ: {FAST}: {one}; {CLEAR}: {other}",
+    stage, outcome = await played(both, [GOES_ON, OVER, OVER], models=TWO_FAMILIES, named=("Redis", "PostgreSQL"))
+    told = f"they say that they agree, but their recommendations differ: {FAST}: {one}; {CLEAR}: {other}"
+    assert (outcome.ended, outcome.confidence, outcome.reasons[0]) == ("max_rounds", "Low", told)
+    assert told in remarks(stage)[1]
+    stage, outcome = await played(both, [GOES_ON, OVER], models=TWO_FAMILIES, format=PANEL_2)
+    assert (outcome.ended, outcome.confidence, outcome.reasons[0]) == ("agreed", "Low", told)
+
+
+async def test_those_who_recommend_another_thing_than_they_say_are_told_in_the_next_round_and_may_agree_then() -> None:
+    def rebut(call: Call) -> Any:
+        own = "Use Redis." if call.name == FAST or call.number > 1 else "Use PostgreSQL."
+        return {"content": new_words(call), "recommendation": own, "agrees_with": [FAST, CLEAR], "would_change": ""}
+
+    analysis = {**ANALYSIS, "perspectives": [FAST, CLEAR], "options": ["Redis", "PostgreSQL"]}
+    panelists = Panelists(analysis=analysis, rebuttal=rebut, evaluation=OVER)
+    stage = Stage(panelists, format=PANEL, topic=TOPIC, settings=ALONE)
+    outcome = Decision.model_validate((await stage.run()).outcome)
+    found = f"{CLEAR} says that it agrees with {FAST}, and recommends another thing"
+    assert outcome.ended == "agreed"
+    assert found in remarks(stage)[0]
+    asked = [request.messages[-1].content for request in panelists.requests]
+    apart = (
+        f"You said that you agree with {FAST}, but you recommended this: Use PostgreSQL. What {FAST} recommends is "
+        "this: Use Redis. Recommend the same, or say that you differ.\n"
     )
+    told = [call for call, text in zip(panelists.calls, asked, strict=True) if apart in text]
+    assert told == [("opening", CLEAR), ("rebuttal", CLEAR)]
+    assert sum(found in text for text in asked) == 2, "the moderator's evaluation of the round, and the next summary"
 
 
 @pytest.mark.parametrize("agreed", ["Choose PostgreSQL.", "Noted."])

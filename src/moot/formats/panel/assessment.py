@@ -16,7 +16,7 @@ from moot.core.script import Debate
 from moot.core.trust import REJUDGING
 from moot.formats.panel.answers import Evaluation
 from moot.formats.panel.casting import evaluation_of, names, spoken
-from moot.formats.panel.positions import agreement
+from moot.formats.panel.positions import agreement, false_agreements, positions, told_apart
 from moot.sources.quotes import Checked
 from moot.trust.novelty import MEANS_THE_SAME, REPEATS, STALE, SpokenBefore, repetition
 
@@ -83,6 +83,29 @@ def _meaning(debate: Debate[Any], round: int) -> Mapping[str, float]:
     return found if isinstance(found, dict) else {}
 
 
+def observed(debate: Debate[Any], round: int) -> list[str]:
+    """What code has found in the speeches of a round: who repeats itself, and who does not recommend what it says."""
+    say, known, found = debate.language, names(debate), facts(debate, round)
+    lines = [
+        say("{name} repeats {share} of its last round", name=known[seat], share=f"{found.repetition[seat]:.0%}")
+        for seat in found.repeating
+    ]
+    lines += [
+        say(
+            "{name} says again in other words what it said before ({share} of its sentences)",
+            name=known[seat],
+            share=f"{found.meaning[seat]:.0%}",
+        )
+        for seat in found.repeating_in_meaning
+    ]
+    return lines + [
+        say(
+            "{name} says that it agrees with {other}, and recommends another thing", name=known[one], other=known[other]
+        )
+        for one, other in false_agreements(debate, positions(debate, round))
+    ]
+
+
 class Verdict(NamedTuple):
     """Why the rounds should end after this one, if they should; and what is to be said about the moderator's claim."""
 
@@ -109,6 +132,8 @@ def verdict(debate: Debate[Any], round: int, new: Turn | None = None) -> Verdict
         return _stagnant(debate, round)
     if found.of_most and round > 1:
         return Verdict("majority")
+    if found.apart:
+        return Verdict(None, told_apart(debate, found.apart))
     known = names(debate)
     missing = ", ".join(known[seat] for seat in found.differing)
     return Verdict(None, say("this is no agreement, as {names} declared another position or none", names=missing))

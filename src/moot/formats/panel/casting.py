@@ -11,11 +11,13 @@ from pydantic import ValidationError
 from moot.core.debate import PASSED_OVER, Turn
 from moot.core.script import Debate
 from moot.formats.panel import perspectives as catalogs
-from moot.formats.panel.answers import MAX_SEATS, Card, Evaluation, Opposed
+from moot.formats.panel.answers import MAX_SEATS, Card, Evaluation, Opposed, Titled
 from moot.formats.panel.perspectives import Perspective
 
 SEATS = ("debater_1", "debater_2", "debater_3", "debater_4")
 ARGUED = ("opening", "rebuttal")
+MAX_OPTIONS = 4
+SOME = ("one", "another")
 NEAR = 0.25
 """So near in meaning, what one gives up is what another wants: of pairs as people write them, 8 of 10 opposed ones are,
 and 2 of 10 others (bench/meaning.py)."""
@@ -34,6 +36,18 @@ class Casting(NamedTuple):
 def analysis(debate: Debate[Any]) -> Turn | None:
     """The moderator's last: a vague question is analysed again with the person's answer."""
     return next((turn for turn in reversed(debate.in_round(None)) if turn.kind == "analysis"), None)
+
+
+def options_of(debate: Debate[Any]) -> tuple[str, ...]:
+    """What can be decided, as the moderator named it before the debate; none where that is fewer than two things."""
+    turn = analysis(debate)
+    if debate.rehearsed:  # nobody has named them yet, and an estimate counts ballots and votes
+        return SOME
+    if turn is None or "fallback" in turn.marks:
+        return ()
+    named = (" ".join(each.split())[:120] for each in Titled.model_validate(turn.data).options)
+    found = tuple({each.casefold(): each for each in named if each}.values())[:MAX_OPTIONS]
+    return found if len(found) > 1 else ()
 
 
 def asks_back(debate: Debate[Any], turn: Turn) -> bool:

@@ -14,11 +14,10 @@ from moot.core.script import Debate
 from moot.core.trust import BALLOT, VOTE, VoteResult
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import barred, rests_on, unsupported_figures
-from moot.formats.panel.casting import ARGUED, SEATS, cast, muted, names, spoken
-from moot.formats.panel.positions import final_agreement, last_round, positions
-from moot.formats.panel.votes import options_of
+from moot.formats.panel.casting import ARGUED, SEATS, cast, muted, names, options_of, spoken
+from moot.formats.panel.positions import final_agreement, last_round, positions, told_apart
 from moot.trust.caveats import only_model
-from moot.trust.recommendations import differ
+from moot.trust.recommendations import cannot_tell, differ
 
 Level = Literal["High", "Medium", "Low"]
 LEVELS: tuple[Level, ...] = ("Low", "Medium", "High")
@@ -52,21 +51,27 @@ def confidence(debate: Debate[Any], synthesis: Turn | None, basis: str, vote: Vo
 
 def _agreed(debate: Debate[Any], recommended: str) -> Cap:
     say, known, found = debate.language, names(debate), final_agreement(debate)
+    same = say("another round, in which each recommends what it says it agrees with")
+    if not found.agreeing and found.apart:
+        return Cap(LOW, told_apart(debate, found.apart), same)
     if not found.agreeing:
         lift = say("more rounds, or guidance that settles what divides the perspectives")
         return Cap(LOW, say("the perspectives did not come to one recommendation"), lift)
     agreeing, differing = (", ".join(known[seat] for seat in seats) for seats in (found.agreeing, found.differing))
     held = {seat: each.recommendation for seat, each in positions(debate).items() if seat in found.agreeing}
     options = options_of(debate)
-    apart = [seat for seat, own in held.items() if differ(own, found.recommendation, options)]
-    if apart:
-        told = "; ".join(f"{known[seat]}: {own}" for seat, own in held.items())
-        lift = say("another round, in which each recommends what it says it agrees with")
-        return Cap(LOW, say("they say that they agree, but their recommendations differ: {told}", told=told), lift)
+    if any(differ(own, found.recommendation, options) for own in held.values()):
+        return Cap(LOW, told_apart(debate, held), same)
     if recommended and differ(recommended, found.recommendation, options):
         lift = say("a record that recommends what the perspectives declared, or says why not")
         own = found.recommendation
         return Cap(LOW, say("the record recommends another thing than they declared: {own}", own=own), lift)
+    if any(cannot_tell(own, found.recommendation, debate.topic) for own in held.values()):
+        told = "; ".join(f"{known[seat]}: {own}" for seat, own in held.items())
+        reason = say(
+            "whether these are one recommendation cannot be told from words of this language: {told}", told=told
+        )
+        return Cap(MEDIUM if found.of_most else LOW, reason, say("somebody who reads them side by side"))
     if found.differing:
         wanted = "; ".join(filter(None, (_wanted(debate, seat) for seat in found.differing)))
         lift = wanted or say("an answer to what {names} holds against it", names=differing)

@@ -20,11 +20,11 @@ from moot.formats.panel import record as records
 from moot.formats.panel.answers import Considered, Framing, Synthesis, View
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import marked, rests_on
-from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, names, spoken
+from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, names, options_of, spoken
 from moot.formats.panel.confidence import Level, confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
-from moot.formats.panel.votes import chosen_option, decision_of, not_voted, options_of, rule_of, vote_result
+from moot.formats.panel.votes import chosen_option, decision_of, not_voted, rule_of, vote_result
 from moot.sources.source import tags
 from moot.trust.caveats import about_models, only_model
 from moot.trust.claims import stands

@@ -21,7 +21,7 @@ from moot.core.sources import read_whole
 from moot.core.trust import BALLOT, CHECKS, CLAIMS, VOTE
 from moot.formats.panel import version_1
 from moot.formats.panel.answers import Analysis, AnalysisOfChosen, Evaluation, Framing, Synthesis, rebuttal
-from moot.formats.panel.assessment import concluded, facts, is_moderators, verdict
+from moot.formats.panel.assessment import concluded, facts, is_moderators, observed, verdict
 from moot.formats.panel.barred import told
 from moot.formats.panel.casting import (
     SEATS,
@@ -33,6 +33,7 @@ from moot.formats.panel.casting import (
     heard,
     muted,
     names,
+    options_of,
     spoken,
     strayed,
 )
@@ -41,9 +42,9 @@ from moot.formats.panel.notes import notes
 from moot.formats.panel.pace import pause, timeout, tokens_for, usual_tokens
 from moot.formats.panel.page import page
 from moot.formats.panel.points import claims, points
-from moot.formats.panel.positions import declared, final_agreement, last_round, positions
+from moot.formats.panel.positions import declared, final_agreement, last_round, misnamed, positions
 from moot.formats.panel.record import level
-from moot.formats.panel.settings import PanelSettings, choices, compared
+from moot.formats.panel.settings import PanelSettings, SecondSettings, choices, compared
 from moot.formats.panel.steps import (
     MAX_REVISIONS,
     compare_meanings,
@@ -51,7 +52,7 @@ from moot.formats.panel.steps import (
     moderate,
     read_again,
 )
-from moot.formats.panel.votes import decision_of, labelled, options_of, record_form, vote
+from moot.formats.panel.votes import decision_of, labelled, record_form, vote
 from moot.trust.judging import limit_of
 from moot.trust.novelty import REPEATS, STALE
 from moot.trust.poll import charts as poll_charts
@@ -178,6 +179,7 @@ def _speech(
             "last": round == debate.settings.max_rounds,
             "looks_up": not read_whole(debate),
             "positions": declared(debate, but=seat) if kind == "rebuttal" else [],
+            "apart": misnamed(debate, seat),
             "unanswered": [claim.text for claim in unanswered(claims(debate), seat)],
         },
         max_tokens=tokens_for(debate, seat, kind, round),
@@ -272,22 +274,10 @@ def _claimed(debate: Debate[PanelSettings]) -> list[tuple[str, str, str, str]]:
 def _findings(debate: Debate[PanelSettings], round: int) -> list[str]:
     """What code has found in a round, as the moderator and the person are told it."""
     say, by_seat, found = debate.language, names(debate), facts(debate, round)
-    shares = {seat: f"{share:.0%}" for seat, share in found.repetition.items()}
-    lines = [
-        say("{name} repeats {share} of its last round", name=by_seat[seat], share=shares[seat])
-        for seat in found.repeating
-    ]
+    lines = observed(debate, round)
     if found.novelty:
         new = ", ".join(f"{by_seat[seat]} {share:.0%}" for seat, share in found.novelty.items())
         lines.append(say("Share of what was said in new words: {shares}", shares=new))
-    lines += [
-        say(
-            "{name} says again in other words what it said before ({share} of its sentences)",
-            name=by_seat[seat],
-            share=f"{found.meaning[seat]:.0%}",
-        )
-        for seat in found.repeating_in_meaning
-    ]
     lines += [say("{name} was late and missed the round", name=by_seat[seat]) for seat in found.late]
     return lines
 
@@ -329,7 +319,7 @@ def _seats(moderator: int, debater: int) -> tuple[Seat, ...]:
 
 _PANEL: Format[Any, Decision] = Format(
     name="panel",
-    version=2,
+    version=3,
     summary="Two to four perspectives argue under a moderator, who writes a decision record.",
     settings=PanelSettings,
     seats=_seats(moderator=RECORD + 4 * RECORD_OF_EACH, debater=8000),
@@ -368,6 +358,7 @@ _PANEL: Format[Any, Decision] = Format(
     asker="moderator",
     unattended={"checkpoints": False},
 )
+PANEL_2 = replace(_PANEL, version=2, settings=SecondSettings)
 PANEL_1 = replace(
     _PANEL,
     version=1,
@@ -381,4 +372,4 @@ PANEL_1 = replace(
     points=version_1.points,
     own_sources=True,
 )
-PANEL = replace(_PANEL, earlier=(PANEL_1,))
+PANEL = replace(_PANEL, earlier=(PANEL_2, PANEL_1))

@@ -9,7 +9,7 @@ from moot.core.debate import Turn
 from moot.core.quoting import remarks
 from moot.core.script import Debate
 from moot.formats.panel.answers import Rebuttal
-from moot.formats.panel.assessment import Verdict, confirmed, facts, verdict
+from moot.formats.panel.assessment import Verdict, confirmed, facts, observed, verdict
 from moot.formats.panel.casting import cast, muting, names, strayed
 from moot.formats.panel.pace import announcement
 from moot.trust.poll import notes as ballot_notes
@@ -79,16 +79,7 @@ def _about_round(debate: Debate[Any], evaluation: Turn, judging: Judging) -> Ite
     if found.novelty:
         shares = ", ".join(f"{known[seat]} {share:.0%}" for seat, share in found.novelty.items())
         yield say("new wording: {shares}", shares=shares)
-    for seat in found.repeating:
-        share = f"{found.repetition[seat]:.0%}"
-        yield say("{name} repeats {share} of its last round", name=known[seat], share=share)
-    for seat in found.repeating_in_meaning:
-        share = f"{found.meaning[seat]:.0%}"
-        yield say(
-            "{name} says again in other words what it said before ({share} of its sentences)",
-            name=known[seat],
-            share=share,
-        )
+    yield from observed(debate, round)
     if remark := judging(debate, round, evaluation).remark:
         yield remark
     muted, refused = muting(debate, evaluation)

@@ -6,13 +6,14 @@ last word: whoever spoke before that has to be named in return.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.formats.panel.answers import Evaluation, Rebuttal
-from moot.formats.panel.casting import cast, evaluation_of, muted, names, seats_of, spoken
+from moot.formats.panel.casting import cast, evaluation_of, muted, names, options_of, seats_of, spoken
+from moot.trust.recommendations import clearly_differ
 
 
 class Position(NamedTuple):
@@ -31,6 +32,8 @@ class Agreement(NamedTuple):
     agreeing: tuple[str, ...]
     differing: tuple[str, ...]
     recommendation: str = ""
+    apart: tuple[str, ...] = ()
+    """Those who say that they agree with one another and recommend different things."""
 
     @property
     def of_all(self) -> bool:
@@ -87,19 +90,53 @@ def agreement(debate: Debate[Any], round: int, evaluated: Turn | None = None) ->
     held = positions(debate, round)
     evaluated = evaluated or evaluation_of(debate, round)
     differ = seats_of(debate, Evaluation.model_validate(evaluated.data).differ) if evaluated else []
+    false = false_agreements(debate, held)
+    apart = tuple(dict.fromkeys(seat for pair in false for seat in pair if seat in active))
+    joined = {(seat, leader) for seat in held for leader in held if _with(held, seat, leader)}.difference(false)
     groups = [
-        (leader, [seat for seat in active if seat not in differ and _with(held, seat, leader)])
+        (leader, [seat for seat in active if seat not in differ and (seat, leader) in joined])
         for leader in active
         if leader in held
     ]
     leader, group = max(groups, key=lambda each: len(each[1]), default=("", []))
     if len(group) < 2:
-        return Agreement((), tuple(active))
+        return Agreement((), tuple(active), apart=apart)
     others = tuple(seat for seat in active if seat not in group)
-    return Agreement(tuple(group), others, held[leader].recommendation)
+    return Agreement(tuple(group), others, held[leader].recommendation, apart)
 
 
-def _with(held: dict[str, Position], seat: str, leader: str) -> bool:
+def false_agreements(debate: Debate[Any], held: Mapping[str, Position]) -> list[tuple[str, str]]:
+    """Who says that it agrees with whom, although what they recommend is clearly not the same; from version 3 on."""
+    if debate.settings.rules < 3:
+        return []
+    options = options_of(debate)
+    return [
+        (seat, other)
+        for seat in held
+        for other in held
+        if seat != other
+        and _with(held, seat, other)
+        and clearly_differ(held[seat].recommendation, held[other].recommendation, options)
+    ]
+
+
+def misnamed(debate: Debate[Any], seat: str) -> list[tuple[str, str, str]]:
+    """With whom a debater said that it agrees, what that one recommends, and what it recommends itself."""
+    by_seat, held = names(debate), positions(debate)
+    return [
+        (by_seat[other], held[other].recommendation, held[one].recommendation)
+        for one, other in false_agreements(debate, held)
+        if one == seat
+    ]
+
+
+def told_apart(debate: Debate[Any], seats: Iterable[str]) -> str:
+    say, known, held = debate.language, names(debate), positions(debate)
+    told = "; ".join(f"{known[seat]}: {held[seat].recommendation}" for seat in seats)
+    return say("they say that they agree, but their recommendations differ: {told}", told=told)
+
+
+def _with(held: Mapping[str, Position], seat: str, leader: str) -> bool:
     if seat == leader:
         return True
     if seat not in held or leader not in held[seat].agrees_with:

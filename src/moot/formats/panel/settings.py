@@ -58,7 +58,7 @@ class FirstSettings(Settings):
     model_debater: str | None = Field(None, description="the model of all debaters")
     model_moderator: str | None = Field(None, description="the moderator's model")
 
-    rules: ClassVar[int] = 2
+    rules: ClassVar[int] = 3
     """The version of the panel whose settings these are."""
 
     @model_validator(mode="after")
@@ -101,6 +101,12 @@ class PanelSettings(FirstSettings, PolledSettings, NotedSettings):
 
     def seated(self, seat: Seat) -> bool:
         return super().seated(seat) or (seat.group == VOTER and self.votes)
+
+
+class SecondSettings(PanelSettings):
+    """Of panels that believe whoever says that they agree."""
+
+    rules: ClassVar[int] = 2
 
 
 def _find(known: tuple[Perspective, ...], name: str) -> Perspective:

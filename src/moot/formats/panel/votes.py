@@ -15,8 +15,8 @@ from pydantic import BeforeValidator, WithJsonSchema, create_model
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
 from moot.core.trust import VOTE, VoteResult
-from moot.formats.panel.answers import Synthesis, Titled
-from moot.formats.panel.casting import Casting, analysis, heard, muted, names, spoken
+from moot.formats.panel.answers import Synthesis
+from moot.formats.panel.casting import Casting, heard, muted, names, options_of, spoken
 from moot.formats.panel.settings import Decider
 from moot.formats.panel.steps import known
 from moot.text.language import Language
@@ -24,21 +24,7 @@ from moot.trust.judging import limit_of
 from moot.trust.poll import LETTERS, VOTER, Ballot, Form, Labels, ballot_for, form_of, no_winner, option_named
 from moot.trust.voting import Result, Rule, decide, rule_name, shuffled
 
-MAX_OPTIONS = 4
 OTHER = "other"
-SOME = ("one", "another")
-
-
-def options_of(debate: Debate[Any]) -> tuple[str, ...]:
-    """What can be decided, as the moderator named it before the debate; none where that is fewer than two things."""
-    turn = analysis(debate)
-    if debate.rehearsed:  # nobody has named them yet, and an estimate counts ballots and votes
-        return SOME
-    if turn is None or "fallback" in turn.marks:
-        return ()
-    named = (" ".join(each.split())[:120] for each in Titled.model_validate(turn.data).options)
-    found = tuple({each.casefold(): each for each in named if each}.values())[:MAX_OPTIONS]
-    return found if len(found) > 1 else ()
 
 
 def labelled(debate: Debate[Any]) -> Labels:
