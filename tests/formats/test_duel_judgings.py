@@ -76,7 +76,7 @@ async def test_two_judgings_that_agree_clearly_need_no_others_and_one_model_is_t
     assert outcome.trust
     assert outcome.trust.level == "Medium"
     assert outcome.trust.reasons == [
-        "one model in every seat is trusted no further than Medium: a judge of another model would lift it"
+        "one model, scripted:model, spoke in every seat: at most Medium; another judge would lift it"
     ]
     assert outcome.trust.summary == (
         "holds in 2 of 2 judgings, margin 4.0 (1.6 to 6.4); it made no difference which side was shown first"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from moot.core.script import Debate
-from moot.core.trust import BALLOT
+from moot.core.trust import BALLOT, Trust
 
 
 def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> Iterator[str]:
@@ -21,6 +21,11 @@ def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> 
         if kin:
             values = {"name": judge, "family": family, "kin": say(" and ").join(kin)}
             yield say("the {name} is of the same model family ({family}) as {kin}", **values)
+
+
+def untold(caveats: Iterable[str], trust: Trust | None) -> list[str]:
+    """Those that are no part of a reason for the trust: what is said there is not said twice."""
+    return [each for each in caveats if not any(each in reason for reason in (trust.reasons if trust else ()))]
 
 
 def only_model(debate: Debate[Any]) -> str:

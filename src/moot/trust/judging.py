@@ -396,5 +396,5 @@ def _against_high(debate: Debate[Any], judged: Judged, stability: Stability, say
         yield say("{n} of {all} judgings could not be read, and left with their mirrored twins", **values)
     if any("without:early_turns" in turn.marks for turn in judged.turns):
         yield say("a judge could not read the early turns, so that the judgings are not quite comparable")
-    if only_model(debate):
-        yield say("one model in every seat is trusted no further than Medium: a judge of another model would lift it")
+    if model := only_model(debate):
+        yield say("one model, {model}, spoke in every seat: at most Medium; another judge would lift it", model=model)

@@ -16,7 +16,7 @@ from moot.core.trust import CHECKS, Trust
 from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
 from moot.text.language import Language
 from moot.text.markdown import contained, front_matter, in_line, table_of
-from moot.trust.caveats import about_models, about_turns
+from moot.trust.caveats import about_models, about_turns, untold
 from moot.trust.figures import provenance
 from moot.trust.figures import section as figures_section
 
@@ -116,7 +116,7 @@ def final_answer(
         quality_score=last,
         auto_score=auto_score(last, issues),
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
-        caveats=list(_caveats(debate, answer, issues, reviewed)),
+        caveats=untold(_caveats(debate, answer, issues, reviewed), trust),
         figures=provenance(debate, answer.content, SPEAKERS) if with_figures else [],
         language=debate.language.code,
         trust=trust,

@@ -27,7 +27,7 @@ from moot.formats.duel.facing import SIDES, TITLES, concedes, facing
 from moot.formats.duel.page import page, sides
 from moot.formats.duel.points import points
 from moot.formats.duel.verdict import Stance, Verdict
-from moot.trust.caveats import about_models, about_turns
+from moot.trust.caveats import about_models, about_turns, untold
 from moot.trust.claims import carries
 from moot.trust.depth import JurySettings, jury
 from moot.trust.figures import provenance
@@ -223,6 +223,7 @@ def _weighed(debate: Debate[DuelSettings], judged: Judged) -> Verdict:
     unsound = debate.language("every claim that the judgings name has fallen, or speaks for the other side")
     found = trust(debate, judged, stability, CLEAR_MARGIN)
     alone.trust = with_claims(debate, found, SIDES, named, partial(_carries, alone.winner), unsound)
+    alone.caveats = untold(alone.caveats, alone.trust)
     return alone.saying_whose_words()
 
 

@@ -33,7 +33,7 @@ from moot.formats.evaluation.scores import CLEAR_MARGIN, ScoreVerdict, adjust, c
 from moot.formats.evaluation.settings import SIDES, CategoryRating, Level
 from moot.formats.evaluation.settings import TITLES as ALL_TITLES
 from moot.text.language import Language
-from moot.trust.caveats import about_models, about_turns
+from moot.trust.caveats import about_models, about_turns, untold
 from moot.trust.figures import provenance
 from moot.trust.judging import Judged, JudgeView, Weighed, together, trust, weighed
 
@@ -55,6 +55,7 @@ def scorecard(
     not_judged = [hearing.topic.name for hearing in hearings if s.debate and not hearing.judged]
     told = [*_summary(topics, before, after, say)], [*_lead(topics, categories, say)]
     first = any(topic.certainty is None for topic in topics)
+    relied = None if first else _trust(debate, hearings, topics)
     return Scorecard(
         summary=" ".join([*told[0], *told[1]] if first else told[0]),
         lead="" if first else " ".join(told[1]),
@@ -66,10 +67,10 @@ def scorecard(
         debated=s.debate,
         idea_digest="" if first else digest(s.quotable(debate.topic)),
         models={seat: chosen.model for seat, chosen in debate.seats.items()},
-        caveats=list(_caveats(debate, topics, not_judged)),
+        caveats=untold(_caveats(debate, topics, not_judged), relied),
         figures=[] if first else _figures(debate, topics),
         language=say.code,
-        trust=None if first else _trust(debate, hearings, topics),
+        trust=relied,
     )
 
 
