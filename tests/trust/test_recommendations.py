@@ -122,6 +122,11 @@ def test_who_agrees_in_other_words_is_believed(one: str, other: str, options: tu
         ("I stay with Redis.", "I recommend PostgreSQL.", CACHES),
         ("Use Redis.", "Do not use Redis.", CACHES),
         ("Close the pool.", "Keep it open with shorter hours.", POOL),
+        (
+            "Keep it as it is.",
+            "Close it unless the loss is below 9.",
+            ("Close it", "Keep it, with a cap", "Keep it as it is"),
+        ),
         ("Rebuild it with county money.", "Close the pool this autumn.", POOL),
         ("Adopt it for all staff in May.", "Stay with five days.", WEEK),
         ("Redis einführen.", "Redis nicht einführen.", ("Redis", "Postgres")),

@@ -31,6 +31,7 @@ EXCEPT = frozenset(
 class _Said(NamedTuple):
     """The beginnings of words, of those that are negated, and the figures; and what else “not” may be."""
 
+    text: str
     plain: Set[str]
     negated: Set[str]
     figures: Set[float]
@@ -68,8 +69,13 @@ def cannot_tell(one: str, other: str, topic: str) -> bool:
 def _named(a: _Said, b: _Said, options: Sequence[str]) -> tuple[Set[str], Set[str], Set[str]]:
     """The options that either names, and the words by which they are told from each other."""
     own = _own_words(options)
-    for_a, for_b = ({option for option in options if (said.plain | said.digits) & own[option]} for said in (a, b))
+    for_a, for_b = ({option for option in options if _names(said, option, own[option])} for said in (a, b))
     return for_a, for_b, set().union(*own.values())
+
+
+def _names(said: _Said, option: str, own: Set[str]) -> bool:
+    """By a word that no other option has; one without such a word, as “keep it as it is” may be, by all it has."""
+    return bool((said.plain | said.digits) & own) if own else f" {words(option)} " in f" {said.text} "
 
 
 def _contradict(a: _Said, b: _Said, named: Set[str]) -> bool:
@@ -97,6 +103,7 @@ def _own_words(options: Sequence[str]) -> dict[str, Set[str]]:
 def _said(text: str) -> _Said:
     denied, spoken = set(negated(text)), set(words(text).split())
     return _Said(
+        words(text),
         _stems(text) - denied,
         denied,
         values(text, language_of(text)),
