@@ -205,7 +205,9 @@ async def test_what_each_declared_is_told_to_whoever_has_to_agree_with_it_or_to_
 async def test_who_says_that_they_agree_and_recommends_another_thing_is_not_believed(one: str, other: str) -> None:
     both = {FAST: (one, [CLEAR]), CLEAR: (other, [FAST])}
     stage, outcome = await played(both, [GOES_ON, OVER, OVER], models=TWO_FAMILIES, named=("Redis", "PostgreSQL"))
-    told = f"they say that they agree, but their recommendations differ: {FAST}: {one}; {CLEAR}: {other}"
+    told = f"they say that they agree, but their recommendations differ: {FAST}: {one}; {CLEAR}: {other}".replace(
+        ".", ""
+    )
     assert (outcome.ended, outcome.confidence, outcome.reasons[0]) == ("max_rounds", "Low", told)
     assert told in remarks(stage)[1]
     stage, outcome = await played(both, [GOES_ON, OVER], models=TWO_FAMILIES, format=PANEL_2)

@@ -87,3 +87,10 @@ def test_a_turn_that_says_it_literally_comes_before_those_that_say_something_lik
 )
 def test_who_says_not_of_what_another_says_opposes_it(one: str, other: str, are: bool) -> None:
     assert opposed(one, other) == opposed(other, one) == are
+
+
+def test_a_claim_is_linked_to_a_sentence_that_first_says_what_it_is_not() -> None:
+    said = "A loss that recurs is not a subsidy but a decision taken again every year: 2.1 million in ten years."
+    turn = Turn(position=4, seat="debater_1", kind="opening", round=1, content=said)
+    assert linked("A loss that recurs is a decision taken again every year", [turn]) == [4]
+    assert linked("A loss that recurs is a subsidy", [turn]) == []

@@ -97,7 +97,7 @@ def negated(text: str) -> Iterator[str]:
                 waiting = True
             elif waiting and word in words_of_belief():
                 denies = True
-            elif word not in small_words():
+            elif not is_small(word):
                 if waiting:
                     yield word[:STEM]
                 before, waiting, denies = word, False, False
@@ -109,3 +109,8 @@ def negated(text: str) -> Iterator[str]:
 @cache
 def words_of_belief() -> frozenset[str]:
     return frozenset().union(*(each.saying | each.believing for each in languages().values()))
+
+
+def is_small(word: str) -> bool:
+    """Whether it is grammar: a small word of a language, or a letter, as in “not a subsidy”."""
+    return word in small_words() or (len(word) == 1 and word.isascii() and word.isalpha())

@@ -6,8 +6,8 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from moot.sources.quotes import negations, words
-from moot.text.language import language_of, recognised, seems_english, small_words
-from moot.trust.links import STEM, negated, values
+from moot.text.language import language_of, recognised, seems_english
+from moot.trust.links import STEM, is_small, negated, values
 
 ALIKE = 0.5
 """Of two sentences that share so many of their words, one “not” or another figure makes the difference."""
@@ -114,8 +114,8 @@ def _said(text: str) -> _Said:
 
 
 def _stems(text: str) -> set[str]:
-    known = small_words() | negations() | NOT
-    return {word[:STEM] for word in words(text).split() if word not in known and word != "i" and not word.isdigit()}
+    known = negations() | NOT
+    return {word[:STEM] for word in words(text).split() if not (word in known or is_small(word) or word.isdigit())}
 
 
 def _digits(text: str) -> set[str]:

@@ -132,7 +132,7 @@ def misnamed(debate: Debate[Any], seat: str) -> list[tuple[str, str, str]]:
 
 def told_apart(debate: Debate[Any], seats: Iterable[str]) -> str:
     say, known, held = debate.language, names(debate), positions(debate)
-    told = "; ".join(f"{known[seat]}: {held[seat].recommendation}" for seat in seats)
+    told = "; ".join(f"{known[seat]}: {held[seat].recommendation.rstrip('.')}" for seat in seats)
     return say("they say that they agree, but their recommendations differ: {told}", told=told)
 
 
