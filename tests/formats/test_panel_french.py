@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from moot.core.quoting import remarks
+from moot.core.quoting import quotes_of
 from moot.core.script import Debate
 from moot.formats.panel.decision import Decision
 from moot.formats.panel.format import PANEL
@@ -67,7 +67,7 @@ async def test_a_french_panel_has_english_headings_and_checked_quotes_and_figure
     assert "- Fermer la piscine.[^turn-3]" in document
     debate = Debate("DEB-x", TOPIC, PanelSettings.model_validate(settings), {}, list(turns))
     said = next(turn for turn in turns if turn.content == OPENINGS[CLEAR])
-    assert [*remarks(debate, said)] == ["1 of 1 quotes stand in their source word for word"]
+    assert [(quote.quote, quote.verdict) for quote in quotes_of(debate, said)] == [(TRUE, "verified")]
 
 
 def _rebuttal(call: Call) -> Any:
