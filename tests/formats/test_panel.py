@@ -33,7 +33,8 @@ from moot.formats.panel.settings import PanelSettings
 from moot.llm.client import Completion, Request
 from moot.reading.debate import Reading
 from moot.reading.views import debate_view
-from moot.terminal.tables import debate_row, introduction
+from moot.terminal.listing import drawn
+from moot.terminal.tables import introduction
 from moot.testing import ScriptedModel, scripted_app
 from stage import ANALYSIS, CLEAR, FAST, GOES_ON, SAFE, Call, Panelists, Stage, new_words, silent
 
@@ -246,7 +247,7 @@ async def test_a_clarified_question_has_the_moderator_s_restatement_as_its_title
     assert all(words in export(reading, "argdown") for words in (record.title, record.topic))
     assert "<title>Should the market move to Friday?</title>" in export(reading, "html")
     assert introduction(reading).plain.startswith(f"\n{record.title}\nasked as: {record.topic}\n")
-    assert debate_row(record, is_terminal=False)[-1].plain == record.title
+    assert drawn([record], 200)[-1].endswith(record.title)
     turns = await stage.turns()
     summary = next(turn.position for turn in turns if turn.kind == "summary")
     running = replace(record, outcome=None, status=Status.RUNNING)
