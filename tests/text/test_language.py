@@ -1,6 +1,7 @@
 """The language of a question is told by its small words, and sentences end where they end."""
 
 import ast
+import re
 from pathlib import Path
 from string import Formatter
 
@@ -10,6 +11,9 @@ import moot
 from moot.text.language import language_of, languages, sentences
 
 SOURCES = sorted(Path(moot.__file__).parent.rglob("*.py"))
+TEMPLATES = sorted((Path(moot.__file__).parent / "web" / "pages" / "templates").glob("*.html"))
+SAID = re.compile(r'\bsay\("([^"]+)"')
+COUNTED = re.compile(r'\bsay\.count\([^,]+, "([^"]+)", "([^"]+)"\)')
 
 
 @pytest.mark.parametrize(
@@ -71,6 +75,8 @@ def test_sentences_end_at_the_right_place(text: str, expected: list[str]) -> Non
 def test_every_fixed_sentence_of_the_code_is_translated_with_the_same_values() -> None:
     """A call of a language, `say("…")` or `….language("…")`, with a sentence that a file lacks."""
     said = {sentence for path in SOURCES for sentence in _sentences_in(path)}
+    said |= {sentence for path in TEMPLATES for sentence in SAID.findall(path.read_text("utf-8"))}
+    said |= {sentence for path in TEMPLATES for both in COUNTED.findall(path.read_text("utf-8")) for sentence in both}
     for language in languages().values():
         if language.code != "en":
             assert said <= set(language.phrases), f"not in {language.code}: {sorted(said - set(language.phrases))}"

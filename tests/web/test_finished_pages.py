@@ -173,3 +173,25 @@ async def test_the_list_tells_how_many_next_steps_are_done(house: House) -> None
     await house.reader.submit(f"{url}/next-steps", done="1")
     row = (await house.reader.open("/")).one("li", class_="debate")
     assert "1 of 2 steps done" in row.one("p", class_="facts").text
+
+
+async def test_the_outcome_of_a_german_debate_is_in_german_words_and_says_so() -> None:
+    house = House(Panelists(synthesis={**SYNTHESIS, "tasks": TASKS}))
+    debate_id = await house.played("panel", "Soll die Stadt das Bad für die Kinder offen halten?", checkpoints=False)
+    page = await house.reader.open(f"/debates/{debate_id}")
+    assert page.one("html").attributes["lang"] == "en"
+    verdict = page.one("section", id="verdict")
+    assert verdict.attributes["lang"] == "de"
+    assert "confidence" not in verdict.text
+    assert "Zuversicht" in verdict.text
+    (actions,) = page.one("section", id="steps").all("div", class_="actions")
+    assert actions.attributes["lang"] == "en"
+    parts = [each for each in page.all("section", class_="block") if each.attributes.get("lang") == "de"]
+    assert {"As a table", "votes", "together", "because:"} & {
+        word for each in parts for word in texts(each.all("summary"))
+    } == set()
+    assert {each.attributes["lang"] for each in page.one("section", id="transcript").all("div", class_="prose")} == {
+        "de"
+    }
+    await house.queue.drain(0)
+    await house.reader.client.aclose()

@@ -180,7 +180,10 @@ async def test_hostile_sources_are_shown_as_words(house: House) -> None:
         assert house.reader.response.headers["content-security-policy"] == POLICY
 
 
-TABLE = "Costs of a year:\n\n| what | euros | |\n| --- | ---: | --- |\n| heating | 41,000 | <b>high</b> |\n| staff | 1\\|2 | |\n\nThat is all.\n"
+TABLE = (
+    "Costs of a year:\n\n| what | euros | |\n| --- | ---: | --- |\n"
+    "| heating | 41,000 | <b>high</b> |\n| staff | 1\\|2 | |\n\nThat is all.\n"
+)
 COSTS = [{"name": "costs.csv", "text": TABLE}]
 QUOTING = 'It says "heating | 41,000" [S1].'
 

@@ -10,6 +10,7 @@ from moot.core.trust import ClaimSummary, PollResult, Stability, Trust, VoteResu
 from moot.text.language import Language
 from moot.trust.judging import summary
 from moot.trust.poll import answer_text
+from moot.trust.voting import rule_name
 
 TOLD = ("conceded", "contested", "withdrawn", "answered", "dropped")
 """How claims ended, in the order in which that matters to a reader."""
@@ -81,11 +82,11 @@ def _judged(stability: Stability, say: Language) -> Fact:
 
 def _voted(vote: VoteResult, say: Language) -> Fact:
     if vote.winner is None:
-        return Fact(say("No option won the vote"), vote.rule)
+        return Fact(say("No option won the vote"), rule_name(vote.rule, say))
     won = answer_text(vote.winner, say)
     if vote.overturned:
         return Fact(say("Another option won the vote"), won)
-    return Fact(say("It won the vote"), f"{won} ({vote.rule})")
+    return Fact(say("It won the vote"), say("{answer} ({rule})", answer=won, rule=rule_name(vote.rule, say)))
 
 
 def _polled(poll: PollResult, say: Language) -> Fact:

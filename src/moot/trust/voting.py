@@ -242,7 +242,7 @@ def _by_median(grades: Sequence[float]) -> tuple[float, ...]:
     return tuple(values)
 
 
-def rule_name(rule: Rule, say: Language) -> str:
+def rule_name(rule: str, say: Language) -> str:
     names = {
         "plurality": say("plurality"),
         "supermajority": say("supermajority"),
@@ -252,4 +252,4 @@ def rule_name(rule: Rule, say: Language) -> str:
         "copeland": say("Copeland"),
         "instant_runoff": say("instant run-off"),
     }
-    return names[rule]
+    return names.get(rule, rule)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from moot.core.charts import HIGHEST, ChartData, CountChart, LineChart, MarginChart, StandChart
 from moot.core.debate import NO_USAGE, Record, Turn, Usage
 from moot.export.charts.bars import Amount, Measure, bars
-from moot.export.charts.drawing import Chart
+from moot.export.charts.drawing import ENGLISH, Chart
 from moot.export.charts.lines import lines
 from moot.export.charts.margins import margins
 from moot.export.charts.scores import scores
 from moot.export.charts.stands import stands
 from moot.export.charts.timeline import called, timeline
+from moot.text.language import Language
 
 __all__ = ["Chart", "Drawn", "drawn", "taken"]
 
@@ -27,24 +29,32 @@ class Drawn(NamedTuple):
 
     titles: Mapping[str, str]
     colours: Mapping[str, int]
+    say: Language = ENGLISH
+    """For the words of charts that a format declares."""
 
 
 def drawn(name: str, data: ChartData, look: Drawn) -> Chart | None:
     """A chart that a format declares; what is no number on the scale is left out."""
+    chart = _drawn(name, data, look)
+    return replace(chart, table=look.say("As a table")) if chart else None
+
+
+def _drawn(name: str, data: ChartData, look: Drawn) -> Chart | None:
+    say = look.say
     if isinstance(data, LineChart):
-        return lines(name, data, look.colours)
+        return lines(name, data, look.colours, say)
     if isinstance(data, MarginChart):
         first, second = (look.colours.get(seat, at) for at, seat in enumerate(data.seats))
-        return margins(name, data, (first, second))
+        return margins(name, data, (first, second), say)
     if isinstance(data, StandChart):
-        return stands(name, data, look.colours)
+        return stands(name, data, look.colours, say)
     if isinstance(data, CountChart):
         amounts = [Amount(option, number) for option, number in data.counts.items()]
         measure = Measure(data.unit, lambda number: f"{number:,.0f}")
-        return bars(name, data.title, amounts, measure, None, data.finding)
+        return bars(name, data.title, amounts, measure, None, data.finding, say)
     numbers = [number for each in (*data.scores, data.overall) for number in (each.before, each.after)]
     fits = all(0 <= number <= HIGHEST for number in numbers if number is not None)
-    return scores(name, data) if fits else None
+    return scores(name, data, say) if fits else None
 
 
 def taken(record: Record, turns: Sequence[Turn], look: Drawn) -> tuple[Chart, ...]:

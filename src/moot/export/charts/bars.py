@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from moot.export.charts.drawing import LETTER, WIDTH, Chart, Scale, chart, line, rect, series_class, words
+from moot.export.charts.drawing import ENGLISH, LETTER, WIDTH, Chart, Scale, chart, line, rect, series_class, words
+from moot.text.language import Language
 
 ROW, THICK = 34.0, 8.0
 FARTHEST = 4.0
@@ -27,15 +28,21 @@ class Measure(NamedTuple):
 
 
 def bars(
-    name: str, title: str, given: Sequence[Amount], measure: Measure, limit: float | None, finding: str = ""
+    name: str,
+    title: str,
+    given: Sequence[Amount],
+    measure: Measure,
+    limit: float | None,
+    finding: str = "",
+    say: Language = ENGLISH,
 ) -> Chart:
-    total = Amount("together", sum(amount.value for amount in given))
+    total = Amount(say("together"), sum(amount.value for amount in given))
     scale = Scale(0, max(total.value, min(limit or 0.0, FARTHEST * total.value)), 0, WIDTH)
     below = ROW * len(given) + 6
     marks = [mark for at, amount in enumerate(given) for mark in _bar(scale, amount, measure, ROW * at)]
     marks += [line("rule", 0, below - 2, WIDTH, below - 2), *_together(scale, total, measure, limit, below)]
     told = [f"{amount.name} {measure.told(amount.value)}" for amount in given]
-    description = "; ".join([*told, f"together {_against(total, measure, limit)}"])
+    description = "; ".join([*told, f"{total.name} {_against(total, measure, limit)}"])
     rows = tuple((amount.name, measure.told(amount.value)) for amount in (*given, total))
     limited = (("limit", measure.told(limit)),) if limit is not None else ()
     return chart(name, title, description, below + ROW, marks, ("", measure.name), (*rows, *limited), finding=finding)

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rich.cells import cell_len, set_cell_size
 
 from moot.reading.seats import COLOURS
+from moot.text.language import languages
 from moot.text.plain import printable
 
 WIDTH, WIDE = 360.0, 720.0
@@ -36,6 +37,7 @@ SHAPES: tuple[Points, ...] = (
         *((1.6, 4.4), (-1.6, 4.4), (-1.6, 1.6), (-4.4, 1.6), (-4.4, -1.6), (-1.6, -1.6)),
     ),
 )
+ENGLISH = languages()["en"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Chart:
     wide: bool = False
     key: tuple[tuple[str, str], ...] = ()
     """Small pictures of its marks, and what they stand for."""
+    table: str = "As a table"
+    """What its table is called."""
 
 
 class Scale(NamedTuple):

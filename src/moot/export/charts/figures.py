@@ -21,11 +21,11 @@ def figure(chart: Chart) -> str:
     picture = _scrolled(chart.svg, chart.title) if chart.wide else chart.svg
     marks = "".join(f"<span>{mark}{_text(what)}</span>" for mark, what in chart.key)
     key = f'<p class="key">{marks}</p>' if marks else ""
-    table = _scrolled("".join(_table(chart)), f"{chart.title}, as a table")
+    table = _scrolled("".join(_table(chart)), f"{chart.title}, {chart.table[:1].lower()}{chart.table[1:]}")
     return (
         f'<figure class="chart-figure{" wide" if chart.wide else ""}">'
         f"<figcaption><b>{_text(chart.finding or chart.title)}</b>{about}</figcaption>\n{picture}\n{key}"
-        f"<details><summary>As a table</summary>{table}</details></figure>"
+        f"<details><summary>{_text(chart.table)}</summary>{table}</details></figure>"
     )
 
 
@@ -33,7 +33,11 @@ def figures(reading: Reading) -> tuple[str, ...]:
     """The charts of a debate's outcome: those of its page, then those that its format declares besides."""
     shown = list(charts_in(reading.page)) if reading.page else []
     wanted = [*shown, *(data for data in reading.charts if data not in shown)]
-    look = Drawn(reading.titles, {seat: number - 1 for seat, number in colours_of(reading.format).items()})
+    look = Drawn(
+        reading.titles,
+        {seat: number - 1 for seat, number in colours_of(reading.format).items()},
+        reading.record.language,
+    )
     found = (drawn(f"own-{at}", data, look) for at, data in enumerate(wanted, 1))
     return tuple(figure(chart) for chart in found if chart)
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from moot.core.charts import LineChart, Series, Threshold
 from moot.export.charts import drawing as draw
-from moot.export.charts.drawing import WIDTH, Chart, Scale
+from moot.export.charts.drawing import ENGLISH, WIDTH, Chart, Scale
+from moot.text.language import Language
 
 LEFT, TOP, KEY = 42.0, 10.0, 20.0
 MIN_HEIGHT = 130.0
@@ -38,7 +39,7 @@ class PlotArea(NamedTuple):
         return self.x.at(self.rounds.index(round)), self.y.at(series.values[round])
 
 
-def lines(name: str, data: LineChart, colours: Mapping[str, int]) -> Chart | None:
+def lines(name: str, data: LineChart, colours: Mapping[str, int], say: Language = ENGLISH) -> Chart | None:
     """None when no series has a value; `colours` are those of seats, whose series have them."""
     shown = data.shown()
     if not shown:
@@ -49,8 +50,8 @@ def lines(name: str, data: LineChart, colours: Mapping[str, int]) -> Chart | Non
     for number, series in zip(numbers, shown, strict=True):
         marks += _series(frame, data, number, series)
     marks += _names(frame, data, shown, numbers)
-    description = "; ".join(_course(series, data) for series in shown)
-    header = ("round", *(series.name for series in shown))
+    description = "; ".join(_course(series, data, say) for series in shown)
+    header = (say("round"), *(series.name for series in shown))
     rows = _rows(frame, data, shown)
     return draw.chart(name, data.title, description, frame.y.start + 24, marks, header, rows, finding=data.finding)
 
@@ -129,10 +130,10 @@ def _ending(series: Series, data: LineChart) -> str:
     return f"{data.text(series.values[max(series.values)])} {series.name}"
 
 
-def _course(series: Series, data: LineChart) -> str:
-    first, last = min(series.values), max(series.values)
-    begins = f"{series.name}: {data.text(series.values[first])} in round {first}"
-    return begins if first == last else f"{begins}, {data.text(series.values[last])} in round {last}"
+def _course(series: Series, data: LineChart, say: Language) -> str:
+    ends = sorted({min(series.values), max(series.values)})
+    told = (say("{value} in round {round}", value=data.text(series.values[at]), round=at) for at in ends)
+    return f"{series.name}: {', '.join(told)}"
 
 
 def _rows(frame: PlotArea, data: LineChart, shown: Sequence[Series]) -> Iterator[tuple[str, ...]]:

@@ -10,7 +10,21 @@ from collections.abc import Iterator
 from math import ceil
 
 from moot.core.charts import JudgedMargin, MarginChart, MarginRow, plain
-from moot.export.charts.drawing import WIDE, Chart, Scale, chart, circle, in_key, line, path, rect, series_class, words
+from moot.export.charts.drawing import (
+    ENGLISH,
+    WIDE,
+    Chart,
+    Scale,
+    chart,
+    circle,
+    in_key,
+    line,
+    path,
+    rect,
+    series_class,
+    words,
+)
+from moot.text.language import Language
 
 LEFT, RIGHT, TOP = 40.0, 40.0, 30.0
 NAME, STACK, MEAN = 22.0, 18.0, 34.0
@@ -18,18 +32,18 @@ NAME, STACK, MEAN = 22.0, 18.0, 34.0
 DOT = 6.5
 
 
-def margins(name: str, data: MarginChart, colours: tuple[int, int]) -> Chart:
+def margins(name: str, data: MarginChart, colours: tuple[int, int], say: Language = ENGLISH) -> Chart:
     scale, top = _scale(data), TOP
     named = any(row.name for row in data.rows)
     bottom = top + sum(_height(row, named) for row in data.rows)
-    marks = [*_ground(data, scale, bottom)]
+    marks = [*_ground(data, scale, bottom, say("undecided"))]
     for row in data.rows:
         marks += _row(row, scale, top, named)
         top += _height(row, named)
-    marks += _axis(data, scale, bottom, colours)
-    description = "; ".join(f"{row.name or data.title}: {_told(row, data)}" for row in data.rows)
-    header = ("", "shown first", *data.sides, "margin")
-    cells, key, finding = _cells(data), _key(data), data.finding
+    marks += _axis(data, scale, bottom, colours, say)
+    description = "; ".join(f"{row.name or data.title}: {_told(row, data, say)}" for row in data.rows)
+    header = ("", say("shown first"), *data.sides, say("margin"))
+    cells, key, finding = _cells(data), _key(data, say), data.finding
     height = bottom + 46
     return chart(name, data.title, description, height, marks, header, cells, width=WIDE, finding=finding, key=key)
 
@@ -41,10 +55,10 @@ def _scale(data: MarginChart) -> Scale:
     return Scale(-most, most, LEFT, WIDE - RIGHT)
 
 
-def _key(data: MarginChart) -> Iterator[tuple[str, str]]:
-    yield in_key(circle("judged", 14, 8, 6)), f"{data.sides[0]} shown first"
-    yield in_key(circle("judged mirrored", 14, 8, 6)), f"{data.sides[1]} shown first"
-    yield in_key(path("judged", [((14, 1), (21, 8), (14, 15), (7, 8), (14, 1))])), "mean, with its interval"
+def _key(data: MarginChart, say: Language) -> Iterator[tuple[str, str]]:
+    yield in_key(circle("judged", 14, 8, 6)), say("{side} shown first", side=data.sides[0])
+    yield in_key(circle("judged mirrored", 14, 8, 6)), say("{side} shown first", side=data.sides[1])
+    yield in_key(path("judged", [((14, 1), (21, 8), (14, 15), (7, 8), (14, 1))])), say("mean, with its interval")
 
 
 def _height(row: MarginRow, named: bool) -> float:
@@ -56,10 +70,10 @@ def _above_mean(row: MarginRow, named: bool) -> float:
     return (NAME if named else 8.0) + highest * STACK
 
 
-def _ground(data: MarginChart, scale: Scale, bottom: float) -> Iterator[str]:
+def _ground(data: MarginChart, scale: Scale, bottom: float, undecided: str) -> Iterator[str]:
     left, right = scale.at(-data.clear), scale.at(data.clear)
     yield rect("band", left, TOP, right - left, bottom - TOP)
-    yield words("dim", "undecided", scale.at(0), TOP - 10, "middle")
+    yield words("dim", undecided, scale.at(0), TOP - 10, "middle")
     step = 1 if scale.high <= 5 else 2
     for value in range(-int(scale.high), int(scale.high) + 1, step):
         yield line("grid", scale.at(value), TOP, scale.at(value), bottom)
@@ -101,16 +115,24 @@ def _interval(row: MarginRow) -> str:
     return f"{_points(low)} to {_points(high)}"
 
 
-def _axis(data: MarginChart, scale: Scale, bottom: float, colours: tuple[int, int]) -> Iterator[str]:
+def _axis(data: MarginChart, scale: Scale, bottom: float, colours: tuple[int, int], say: Language) -> Iterator[str]:
     first, second = (f"seat-text {series_class(number)}" for number in colours)
-    yield words(first, f"← {data.sides[0]} ahead by", LEFT, bottom + 40, room=WIDE / 2 - LEFT)
-    yield words(second, f"{data.sides[1]} ahead by →", WIDE - RIGHT, bottom + 40, "end", room=WIDE / 2 - RIGHT)
+    yield words(first, f"← {say('{side} ahead by', side=data.sides[0])}", LEFT, bottom + 40, room=WIDE / 2 - LEFT)
+    yield words(
+        second,
+        f"{say('{side} ahead by', side=data.sides[1])} →",
+        WIDE - RIGHT,
+        bottom + 40,
+        "end",
+        room=WIDE / 2 - RIGHT,
+    )
 
 
-def _told(row: MarginRow, data: MarginChart) -> str:
+def _told(row: MarginRow, data: MarginChart, say: Language) -> str:
     ahead = data.sides[0] if row.mean >= 0 else data.sides[1]
     dots = ", ".join(_points(dot.margin) for dot in row.dots)
-    return f"{ahead} ahead by {plain(abs(round(row.mean, 1)))} on average; judgings {dots}"
+    points = plain(abs(round(row.mean, 1)))
+    return say("{side} ahead by {points} on average; judgings {dots}", side=ahead, points=points, dots=dots)
 
 
 def _cells(data: MarginChart) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from moot.core.charts import HIGHEST, Score, ScoreChart, moved
-from moot.export.charts.drawing import WIDE, Chart, Scale, chart, circle, in_key, line, rect, words
+from moot.export.charts.drawing import ENGLISH, WIDE, Chart, Scale, chart, circle, in_key, line, rect, words
+from moot.text.language import Language
 
 ROW, TOP = 48.0, 8.0
 NAMES, VALUES = 168.0, 122.0
@@ -13,25 +14,25 @@ NAMES, VALUES = 168.0, 122.0
 SCALE = Scale(0, HIGHEST, NAMES + 8, WIDE - VALUES)
 
 
-def scores(name: str, data: ScoreChart) -> Chart:
+def scores(name: str, data: ScoreChart, say: Language = ENGLISH) -> Chart:
     rows = (*data.scores, data.overall)
     once = all(score.before is None for score in rows)
     bottom = TOP + ROW * len(rows)
     marks = [*_grid(bottom)]
-    marks += [mark for at, score in enumerate(data.scores) for mark in _row(score, TOP + ROW * at)]
-    marks += [line("axis", 0, bottom - ROW, WIDE, bottom - ROW), *_row(data.overall, bottom - ROW)]
+    marks += [mark for at, score in enumerate(data.scores) for mark in _row(score, TOP + ROW * at, say)]
+    marks += [line("axis", 0, bottom - ROW, WIDE, bottom - ROW), *_row(data.overall, bottom - ROW, say)]
     description = "; ".join(f"{score.name} {_as_text(score)}" for score in rows)
-    header = ("", "score") if once else ("", "before", "after", "difference")
-    cells, key = map(_cells, rows), () if once else tuple(_key(rows))
+    header = ("", say("score")) if once else ("", say("before"), say("after"), say("difference"))
+    cells, key = map(_cells, rows), () if once else tuple(_key(rows, say))
     height, finding = bottom + 28, data.finding
     return chart(name, data.title, description, height, marks, header, cells, width=WIDE, finding=finding, key=key)
 
 
-def _key(rows: tuple[Score, ...]) -> Iterator[tuple[str, str]]:
-    yield in_key(circle("before", 14, 8, 6)), "before"
-    yield in_key(circle("after", 14, 8, 6.5)), "after"
+def _key(rows: tuple[Score, ...], say: Language) -> Iterator[tuple[str, str]]:
+    yield in_key(circle("before", 14, 8, 6)), say("before")
+    yield in_key(circle("after", 14, 8, 6.5)), say("after")
     if any(score.noise for score in rows):
-        yield in_key(rect("noise", 3, 1, 22, 14)), "noise of scoring"
+        yield in_key(rect("noise", 3, 1, 22, 14)), say("noise of scoring")
 
 
 def _grid(bottom: float) -> Iterator[str]:
@@ -42,7 +43,7 @@ def _grid(bottom: float) -> Iterator[str]:
     yield line("axis", SCALE.start, bottom, SCALE.end, bottom)
 
 
-def _row(score: Score, top: float) -> Iterator[str]:
+def _row(score: Score, top: float, say: Language) -> Iterator[str]:
     y = top + ROW / 2
     yield words("strong", score.name, 0, y - 1 if score.note else y + 5, room=NAMES)
     if score.note:
@@ -50,10 +51,10 @@ def _row(score: Score, top: float) -> Iterator[str]:
     if score.before is not None and score.noise:
         left, right = SCALE.at(score.before - score.noise), SCALE.at(score.before + score.noise)
         yield rect("noise", left, y - 13, right - left, 26)
-    yield from _marks(score, y)
+    yield from _marks(score, y, say)
 
 
-def _marks(score: Score, y: float) -> Iterator[str]:
+def _marks(score: Score, y: float, say: Language) -> Iterator[str]:
     after = SCALE.at(score.after)
     if score.before is None:
         yield circle("after", after, y, 6.5)
@@ -71,7 +72,7 @@ def _marks(score: Score, y: float) -> Iterator[str]:
         yield words("strong", told, farther + 16, y + 5)
     else:
         yield words("strong", told, min(before, after) - 16, y + 5, "end")
-    quiet = " within noise" if score.within_noise else ""
+    quiet = f" {say('within noise')}" if score.within_noise else ""
     kind = "dim" if quiet else "strong"
     yield words(f"value {kind}", f"{moved(score.before, score.after)}{quiet}", WIDE, y + 5, "end", room=VALUES)
 

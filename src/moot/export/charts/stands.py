@@ -6,26 +6,27 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from moot.core.charts import Stand, StandChart
-from moot.export.charts.drawing import WIDE, Chart, chart, curve, point, rect, series_class, words
+from moot.export.charts.drawing import ENGLISH, WIDE, Chart, chart, curve, point, rect, series_class, words
+from moot.text.language import Language
 
 LEFT, RIGHT, TOP = 140.0, 190.0, 8.0
 STEP, PADDING, GAP = 30.0, 20.0, 12.0
 """Between the lines of a lane, around them, and between lanes."""
 
 
-def stands(name: str, data: StandChart, colours: Mapping[str, int]) -> Chart | None:
+def stands(name: str, data: StandChart, colours: Mapping[str, int], say: Language = ENGLISH) -> Chart | None:
     """None where nobody stood anywhere."""
     rounds = sorted({round for each in data.stands for round in each.lanes})
     if not rounds:
         return None
     tops, bottom = _lanes(data)
     xs = {round: _x(at, len(rounds)) for at, round in enumerate(rounds)}
-    marks = [*_ground(data, tops), *_rounds(xs, bottom)]
+    marks = [*_ground(data, tops), *_rounds(xs, bottom, say)]
     places = _places(data.stands, tops)
     for each in data.stands:
         marks += _line(each, xs, places, colours.get(each.seat, -1))
-    told = "; ".join(f"{each.name}: {_course(each, data.lanes)}" for each in data.stands)
-    header = ("", *(f"round {round}" for round in rounds))
+    told = "; ".join(f"{each.name}: {_course(each, data.lanes, say)}" for each in data.stands)
+    header = ("", *(say("round {round}", round=round) for round in rounds))
     rows = [(each.name, *(_lane_of(each, round, data.lanes) for round in rounds)) for each in data.stands]
     return chart(name, data.title, told, bottom + 26, marks, header, rows, width=WIDE, finding=data.finding)
 
@@ -55,10 +56,10 @@ def _ground(data: StandChart, tops: Mapping[int, tuple[float, float]]) -> Iterat
         yield words(kind, data.lanes[lane], LEFT - 12, top + height / 2 + 5, "end", room=LEFT - 12)
 
 
-def _rounds(xs: Mapping[int, float], bottom: float) -> Iterator[str]:
+def _rounds(xs: Mapping[int, float], bottom: float, say: Language) -> Iterator[str]:
     every = -(-len(xs) // 8)
     for round, x in list(xs.items())[::every]:
-        yield words("dim", f"Round {round}", x, bottom + 20, "middle")
+        yield words("dim", say("Round {round}", round=round), x, bottom + 20, "middle")
 
 
 def _places(stands: Sequence[Stand], tops: Mapping[int, tuple[float, float]]) -> dict[tuple[str, int], float]:
@@ -89,5 +90,5 @@ def _lane_of(each: Stand, round: int, lanes: Sequence[str]) -> str:
     return "–" if lane is None else lanes[lane]
 
 
-def _course(each: Stand, lanes: Sequence[str]) -> str:
-    return ", ".join(f"round {round} {lanes[lane]}" for round, lane in sorted(each.lanes.items()))
+def _course(each: Stand, lanes: Sequence[str], say: Language) -> str:
+    return ", ".join(f"{say('round {round}', round=round)} {lanes[lane]}" for round, lane in sorted(each.lanes.items()))

@@ -34,6 +34,7 @@ from moot.formats.panel.positions import agreement, positions
 from moot.text.language import Language
 from moot.trust.block import MAX_FACTS, facts_of, figures, quotes_fact, sentence
 from moot.trust.poll import charts as poll_charts
+from moot.trust.voting import rule_name
 
 
 def page(debate: Debate[Any], outcome: Decision) -> OutcomePage:
@@ -126,7 +127,9 @@ def votes(outcome: Decision) -> Iterator[CountChart]:
     vote = outcome.trust.vote if outcome.trust else None
     if vote and all(points == int(points) for points in vote.tally.values()):
         counts = {option: int(points) for option, points in vote.tally.items()}
-        yield CountChart(f"Vote of the perspectives at the end ({vote.rule})", "votes", counts)
+        say = outcome.say
+        title = say("Vote of the perspectives at the end ({rule})", rule=rule_name(vote.rule, say))
+        yield CountChart(title, say("votes"), counts)
 
 
 def _reached(debate: Debate[Any], outcome: Decision) -> Iterator[Part | Beside]:
@@ -183,10 +186,10 @@ def stands(debate: Debate[Any], say: Language) -> Iterator[StandChart]:
     found = [each for each in found if each.lanes]
     if len(rounds) > 1 and found:
         lanes = (say("with most"), say("on its own"))
-        yield StandChart(say("Who declared what most recommend"), lanes, found, 0, _moved(found))
+        yield StandChart(say("Who declared what most recommend"), lanes, found, 0, _moved(found, say))
 
 
-def _moved(found: Sequence[Stand]) -> str:
+def _moved(found: Sequence[Stand], say: Language) -> str:
     """How many stood elsewhere in the end than at first."""
     changed = sum(each.lanes[min(each.lanes)] != each.lanes[max(each.lanes)] for each in found)
-    return f"{changed} of {len(found)} changed sides" if changed else "Nobody changed sides"
+    return say("{n} of {all} changed sides", n=changed, all=len(found)) if changed else say("Nobody changed sides")

@@ -24,6 +24,7 @@ from moot.reading.debate import Reading
 from moot.reading.seats import colours_of
 from moot.reading.sources import fault_text, use_text
 from moot.sources.references import Use
+from moot.text.language import Language
 from moot.web.pages.markdown import Citing, cited_speech, document
 from moot.web.pages.running_on import thousands
 from moot.web.pages.views import Cards, cards, cost_text, duration_text, seat_rows
@@ -101,6 +102,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
     has_document = any(isinstance(part, Prose) and part.is_document for part in parts_in(page))
     return {
         "page": page,
+        **_fixed_words(outcome.say),
         "inline": making.inline,
         "use_texts": {use: use_text(reading.record.language, use) for use in get_args(Use)},
         "whole": making.prose(page.whole) if page.whole else None,
@@ -129,6 +131,25 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
     }
 
 
+def _fixed_words(say: Language) -> dict[str, Mapping[str, str]]:
+    """What levels and ends are called in the language of the debate."""
+    return {
+        "levels": {"High": say("High confidence"), "Medium": say("Medium confidence"), "Low": say("Low confidence")},
+        "fates": {
+            "standing": say("standing"),
+            "answered": say("answered"),
+            "unanswered": say("unanswered"),
+            "contested": say("contested"),
+            "conceded": say("conceded"),
+            "withdrawn": say("withdrawn"),
+            "dropped": say("dropped"),
+            "untested": say("untested"),
+            "gives way": say("gives way"),
+            "open": say("open"),
+        },
+    }
+
+
 class _Making:
     """Renders parts; charts get names of their own on the page."""
 
@@ -138,7 +159,7 @@ class _Making:
         self._charts = 0
         self.looks = seat_looks(reading)
         colours = {seat: look.colour - 1 if isinstance(look.colour, int) else -1 for seat, look in self.looks.items()}
-        self.drawn = Drawn({seat: look.title for seat, look in self.looks.items()}, colours)
+        self.drawn = Drawn({seat: look.title for seat, look in self.looks.items()}, colours, reading.record.language)
 
     def section(self, section: Section) -> SectionView:
         parts = tuple(filter(None, map(self._part, section.parts)))
@@ -207,7 +228,7 @@ def _contents(
         if title:
             yield section.id, title
     if ledger and ledger.claims:
-        yield "claims", "Claims"
+        yield "claims", reading.record.language("Claims")
     if reading.turns:
         yield "transcript", "Transcript"
         yield "took", "What it took"
@@ -219,7 +240,12 @@ def _contents(
 def _claims(reading: Reading, ledger: Ledger, looks: Mapping[str, SeatLook]) -> Iterator[ClaimRow]:
     """Those that decided it, then those whose end says most."""
     found = reading.outcome.trust.claims if reading.outcome and reading.outcome.trust else None
-    named = {each.id: f"{each.judgings} of {found.judgings}" for each in found.decided_by} if found else {}
+    say = reading.record.language
+    named = (
+        {each.id: say("decisive, {n} of {all}", n=each.judgings, all=found.judgings) for each in found.decided_by}
+        if found
+        else {}
+    )
     back: dict[str, dict[str, list[str]]] = {}
     for claim in ledger.claims:
         for link in claim.links:

@@ -135,7 +135,9 @@ class _Table(NamedTuple):
 def _blocks(use: SourceUse, part: int) -> Iterator[Block]:
     span = use.source.parts[part - 1]
     tables = tuple(_tables(use.source.text, *span))
-    cuts = {at for table in tables for cell in (table.span, *(cell for row in table.rows for cell in row)) for at in cell}
+    cuts = {
+        at for table in tables for cell in (table.span, *(cell for row in table.rows for cell in row)) for at in cell
+    }
     pieces = list(_pieces(use, span, cuts))
     starts, done = [start for start, _ in pieces], 0
     for table in tables:
@@ -173,7 +175,9 @@ def _table(text: str, lines: Sequence[Span], end: int) -> _Table:
 def _cells(text: str, line: Span) -> tuple[Span, ...]:
     pipes = [found.start() for found in _PIPE.finditer(text, *line)]
     cells = ((before + 1, behind) for before, behind in pairwise(pipes))
-    return tuple((end - len(text[start:end].lstrip(" \t")), start + len(text[start:end].rstrip(" \t"))) for start, end in cells)
+    return tuple(
+        (end - len(text[start:end].lstrip(" \t")), start + len(text[start:end].rstrip(" \t"))) for start, end in cells
+    )
 
 
 def _filled(table: _Table, pieces: Sequence[tuple[int, Piece]]) -> Iterator[tuple[Cell, ...]]:

@@ -103,7 +103,7 @@ function made(event) {
   node.append(header);
   const turn = {event, node, doing, checks, dirty: false, growing: null, trouble: null};
   if (!checks) {
-    const prose = element("div", {class: "prose", dir: "auto", tabindex: "0", role: "group", "aria-label": `What ${event.title} says`});
+    const prose = element("div", {class: "prose", dir: "auto", lang: document.getElementById("debate").dataset.language, tabindex: "0", role: "group", "aria-label": `What ${event.title} says`});
     node.append(prose);
     turn.growing = new GrowingText(prose);
   }
