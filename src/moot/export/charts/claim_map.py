@@ -209,14 +209,15 @@ def _line(claim: Claim, boxes: Mapping[str, Box], how: How, to: str) -> str:
 def _node(claim: Claim, box: Box, look: Look) -> str:
     decisive, seat = claim.id in look.decisive, look.seats[claim.seat]
     status = f"{'decisive · ' if decisive else ''}{claim.status or ''}"
-    label = ", ".join(filter(None, (claim.id, seat.name, status)))
+    seen = " ".join(filter(None, (claim.id, status, *box.lines)))  # first, for who speaks to their browser
+    label = f"{seen}, {seat.name}" + (f": {claim.text}" if box.lines[-1].endswith("…") else "")
     kinds = f"node seat-{seat.colour}{' gone' if claim.status in FALLEN else ''}{' key' if decisive else ''}"
     x, y = box.x, round(box.y)
     leads = f' href="{escape(url)}"' if (url := look.link(claim)) else ""
-    return "".join(
+    return " ".join(
         (
             f'<a class="{kinds}"{leads} data-id="{claim.id}" data-turn="{claim.turn}"'
-            f' data-status="{claim.status or ""}" aria-label="{escaped(label)}: {escaped(claim.text)}">',
+            f' data-status="{claim.status or ""}" aria-label="{escaped(label)}">',
             f'<rect class="box" x="{x:g}" y="{y}" width="{BOX}" height="{box.height:g}" rx="7"/>',
             f'<rect class="edge" x="{x:g}" y="{y + 1}" width="4" height="{box.height - 2:g}" rx="2"/>',
             point(seat.shape, x + 17, y + 15),
