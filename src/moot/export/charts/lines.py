@@ -16,6 +16,8 @@ MIN_HEIGHT = 130.0
 LABEL = 16.0
 """The height of a name."""
 WIDEST_NAME = 150.0
+WIDE_FONT = 1.09
+"""How much wider than usual a name is in a font with wide letters."""
 MAX_TICKS = 10
 
 
@@ -58,7 +60,7 @@ def lines(name: str, data: LineChart, colours: Mapping[str, int], say: Language 
 
 def _frame(shown: Sequence[Series], data: LineChart, top: float) -> PlotArea:
     rounds = tuple(sorted({round for series in shown for round in series.values}))
-    names = min(WIDEST_NAME, max(draw.width_of(_ending(series, data)) for series in shown))
+    names = _names_width(shown, data)
     bottom = top + max(MIN_HEIGHT, LABEL * len(shown))
     right = WIDTH - names - 22
     ends = (LEFT + 6, right) if len(rounds) > 1 else ((LEFT + right) / 2,) * 2
@@ -105,10 +107,14 @@ def _stretches(frame: PlotArea, series: Series) -> Iterator[draw.Points]:
 
 def _names(frame: PlotArea, data: LineChart, shown: Sequence[Series], numbers: Sequence[int]) -> Iterator[str]:
     ends = [frame.place(series, max(series.values))[1] for series in shown]
-    x = WIDTH - min(WIDEST_NAME, max(draw.width_of(_ending(series, data)) for series in shown))
+    x = WIDTH - _names_width(shown, data)
     for number, series, y in zip(numbers, shown, _apart(ends, frame.y), strict=True):
         yield draw.point(number, x - 8, y)
         yield draw.words("row-name", _ending(series, data), x, y + 4, room=WIDEST_NAME)
+
+
+def _names_width(shown: Sequence[Series], data: LineChart) -> float:
+    return WIDE_FONT * min(WIDEST_NAME, max(draw.width_of(_ending(series, data)) for series in shown))
 
 
 def _apart(wanted: Sequence[float], scale: Scale) -> list[float]:
