@@ -100,6 +100,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
     sections = tuple(making.section(each) for each in page.sections)
     transcript = tuple(cards(reading))
     has_document = any(isinstance(part, Prose) and part.is_document for part in parts_in(page))
+    is_full = has_document or any(each.id == "scores" for each in page.sections)
     return {
         "page": page,
         **_fixed_words(outcome.say),
@@ -124,7 +125,7 @@ def outcome_page(reading: Reading) -> dict[str, Any]:
         "sources": report.sources,
         "contents": tuple(_contents(page, sections, ledger, reading)),
         "runs_on": runs_on(reading),
-        "first_page": FIRST_PAGE if not has_document else tuple(each for each in FIRST_PAGE if each != "stable"),
+        "first_page": tuple(each for each in FIRST_PAGE if each != "stable" or not is_full),
         "can_be_issue": outcome.issue(reading.record) is not None,
         "has_steps": any(isinstance(part, Steps) for part in parts_in(page)),
         "created": iso(reading.record.created_at),

@@ -125,7 +125,9 @@ function swap(old, fresh) {
   const typed = [...old.querySelectorAll("textarea, input:not([type=hidden])")].map((field) => [field.id, field.value]);
   const open = new Set([...old.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
   const connection = document.getElementById("connection").textContent;
+  const known = new Set([...old.querySelectorAll(".node")].map((node) => node.dataset.id));
   old.replaceChildren(...fresh.childNodes);
+  if (old.matches(".map-pane")) grows(old, known);
   old.className = fresh.className;
   if (fresh.dataset.status) old.dataset.status = fresh.dataset.status;
   if (fresh.getAttribute("aria-label")) old.setAttribute("aria-label", fresh.getAttribute("aria-label"));
@@ -136,6 +138,13 @@ function swap(old, fresh) {
   }
   for (const summary of old.querySelectorAll("summary")) if (open.has(summary.textContent)) summary.parentElement.open = true;
   if (focus) (focus.id && document.getElementById(focus.id) || old.querySelector("textarea, button, summary, a") || page).focus?.({preventScroll: true});
+}
+
+function grows(pane, known) {
+  // What is new on the map is seen to come, and is in sight unless somebody reads there.
+  const fresh = [...pane.querySelectorAll(".node, .link")].filter(({dataset: {id, from}}) => !known.has(id ?? from));
+  for (const each of fresh) each.classList.add("fresh");
+  if (fresh.length && !pane.matches(":hover, :focus-within")) pane.scrollTop = pane.scrollHeight;
 }
 
 function keepPlace(change) {
