@@ -222,7 +222,8 @@ def test_on_a_phone_those_who_speak_at_once_have_a_tab_each(tmp_path: Path, page
         theatre.baton.let(28 + 6 + 4)
         debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=1, checkpoints=False)
         page.goto(f"{theatre.url}/debates/{debate_id}")
-        tabs, turns = page.get_by_role("tab"), page.locator(".tabbed .turn")
+        openings = page.locator(".part").filter(has=page.locator("[data-kind=opening]")).locator(".tabbed").first
+        tabs, turns = openings.get_by_role("tab"), openings.locator(".turn")
         expect(tabs).to_have_count(2)
         expect(turns.filter(visible=True)).to_have_count(1)
         assert [tab.get_attribute("data-state") for tab in tabs.all()] == ["speaking", "speaking"]
@@ -234,7 +235,7 @@ def test_on_a_phone_those_who_speak_at_once_have_a_tab_each(tmp_path: Path, page
         expect(turns.first).to_be_hidden()
         page.keyboard.press("Home")
         expect(turns.first).to_be_visible()
-        expect(page.get_by_role("tabpanel")).to_have_accessible_name(re.compile("is speaking"))
+        expect(openings.get_by_role("tabpanel")).to_have_accessible_name(re.compile("is speaking"))
         page.set_viewport_size({"width": 1280, "height": 780})  # side by side where there is room
         expect(tabs).to_have_count(0)
         expect(page.locator(".lanes > .turn.side").filter(visible=True)).to_have_count(2)
