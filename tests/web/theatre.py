@@ -34,7 +34,8 @@ class Baton:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __call__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        if self._loop is not (loop := asyncio.get_running_loop()):  # a theatre that was started again has another
+            self._loop, self._more = loop, asyncio.Event()
         while self._left < 1:
             self._more.clear()
             await self._more.wait()
