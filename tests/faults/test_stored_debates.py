@@ -14,6 +14,8 @@ from moot.formats import built_in, load, of_record
 STORED = sorted(FOLDER.glob("*.json"))
 FALSE = {"critique-2": "Proposer spoke 2 times, others 8: the last round was cut short"}
 """File → a caveat that was told although it was not so: scores given again were taken for speeches."""
+TWICE = "one model in every seat is trusted no further than Medium: a judge of another model would lift it"
+"""What was told twice, as a reason and as a caveat, and is told once in an outcome that is made anew."""
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
@@ -34,6 +36,11 @@ def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
     kept = format.outcome.model_validate(record.outcome)
     if path.stem in FALSE:
         kept.caveats.remove(FALSE[path.stem])
+    if kept.trust and TWICE in kept.trust.reasons:
+        told = "one model, scripted:model, spoke in every seat"
+        kept.caveats.remove(told)
+        reasons = kept.trust.reasons
+        reasons[reasons.index(TWICE)] = f"{told}: at most Medium; another judge would lift it"
     assert found == kept
 
 
