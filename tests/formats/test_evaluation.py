@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
@@ -474,6 +474,7 @@ words = st.text(min_size=1, max_size=12).filter(str.strip)
 pieces = st.fixed_dictionaries({"claim": words, "reasoning": words, "evidence": st.text(max_size=12)})
 
 
+@example("It is.", [{"claim": "So", "reasoning": "it is", "evidence": '"\rit is'}])
 @given(words, st.lists(pieces, min_size=1, max_size=6))
 def test_an_answer_read_twice_is_the_same(case: str, arguments: list[dict[str, str]]) -> None:
     once = Arguments.model_validate({"case": case, "arguments": arguments})

@@ -31,6 +31,8 @@ MAX_ARGUMENTS = 4
 MAX_CHALLENGES = 12
 MAX_POINTS = 6
 NO_QUOTE = {"-", "–", "n/a", "none", "null", "no quote", "no evidence"}
+AROUND_QUOTES = '"“”„«»' + "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""Marks and white space of every kind, in any order."""
 PLACEHOLDER = 5.0
 """The score of what could not be scored."""
 LEVELS: tuple[tuple[float, Level], ...] = ((0.75, "high"), (0.4, "medium"), (0.0, "low"))
@@ -59,7 +61,7 @@ def _objects(field: str, value: object) -> object:
 
 def _unquoted(text: str) -> str:
     """A quote without its marks; a model that has none says so in many ways."""
-    text = text.strip(' "“”„«»')
+    text = text.strip(AROUND_QUOTES)
     return "" if text.lower().strip(".") in NO_QUOTE else text
 
 
