@@ -32,6 +32,7 @@ from moot.terminal.console import wrap
 from moot.terminal.listing import drawn
 from moot.terminal.tables import aligned, chart_texts, print_table
 from moot.terminal.views import LiveView, PlainView
+from moot.text.language import language_of
 from moot.text.plain import printable
 from program import COMMAND
 
@@ -512,12 +513,17 @@ def test_values_by_round_are_a_table_with_a_row_for_each_series() -> None:
     scores = ScoreChart("Scores", [Score("Price", 5, 6)], Score("Overall", 5, 6))
     stale = LineChart("New", shares, high=1, percent=True, threshold=Threshold(0.3, "stale below 30%"))
     empty = LineChart("Nothing", [Series("A", {})])
-    assert list(chart_texts([scores, stale, empty])) == [
+    assert list(chart_texts([scores, stale, empty], language_of("", "en"))) == [
         "New (stale below 30%)\nround  1    2     3\nA      50%  –     25%\n猫     –    100%  –"
     ]
 
 
+def test_charts_speak_the_language_of_their_debate() -> None:
+    (text,) = chart_texts([LineChart("Neu", [Series("A", {1: 7.0})])], language_of("", "de"))
+    assert text.splitlines()[1] == "Runde  1"
+
+
 def test_the_words_of_a_chart_steer_no_terminal() -> None:
-    (text,) = chart_texts([LineChart("Doubt\x1b[2J\nround", [Series("A\x07\nB", {1: 7.0})])])
+    (text,) = chart_texts([LineChart("Doubt\x1b[2J\nround", [Series("A\x07\nB", {1: 7.0})])], language_of("", "en"))
     assert text.count("\n") == 2
     assert printable(text) == text

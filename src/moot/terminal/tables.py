@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from moot.core.debate import Outcome, Usage
     from moot.export.stats import Stats
     from moot.reading.debate import Reading
+    from moot.text.language import Language
 
 INDENT = "  "
 MAX_LINE = 100
@@ -84,7 +85,7 @@ def _trust_lines(outcome: Outcome) -> list[str]:
     return [outcome.trust_text(), *(f"  - {reason}" for reason in outcome.trust.reasons), ""] if outcome.trust else []
 
 
-def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:
+def chart_texts(charts: Iterable[ChartData], say: Language) -> Iterator[str]:
     """Values by round as small tables, a row for each series; scores stand in the outcome's own table."""
     from moot.core.charts import LineChart, MarginChart
 
@@ -93,10 +94,11 @@ def chart_texts(charts: Iterable[ChartData]) -> Iterator[str]:
             rounds = sorted({round for series in shown for round in series.values})
             rows = [(_one_line(series.name), *_values(chart, series, rounds)) for series in shown]
             threshold = f" ({chart.threshold.text})" if chart.threshold else ""
-            lines = aligned([("round", *map(str, rounds)), *rows])
+            lines = aligned([(say("round"), *map(str, rounds)), *rows])
             yield "\n".join([_one_line(chart.title + threshold), *lines])
         elif isinstance(chart, MarginChart):
-            yield "\n".join([_one_line(chart.title), *aligned([("", "shown first", *chart.sides), *_judgings(chart)])])
+            rows = [("", say("shown first"), *chart.sides), *_judgings(chart)]
+            yield "\n".join([_one_line(chart.title), *aligned(rows)])
 
 
 def _judgings(chart: MarginChart) -> Iterator[tuple[str, ...]]:

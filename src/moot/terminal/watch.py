@@ -303,7 +303,7 @@ def print_outcome(console: Console, reading: Reading) -> None:
         console.print(outcome_view(outcome, reading.reason))
     else:
         console.file.write("\n" + outcome_text(outcome, reading.reason) + "\n")
-    for text in chart_texts(reading.charts):
+    for text in chart_texts(reading.charts, outcome.say):
         print_note(console, text)
     if reading.sources.sources:
         lines = [*map(printable, summary_lines(reading)), f"moot show {reading.record.id} --sources tells more."]
