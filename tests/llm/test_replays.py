@@ -60,7 +60,8 @@ async def test_the_first_page_on_paper_has_the_answer_or_how_it_was_judged(app: 
     await app.run(record.id, lambda event: None)
     shown = outcome_page(await app.read(record.id))
     on_first = {each.id for each in shown["sections"]} & {*shown["first_page"]}
-    assert ("stable" in on_first) is (example.format in ("duel", "evaluation"))
+    assert ("stable" in on_first) is (example.format == "duel")
+    assert ("scores" in on_first) is (example.format == "evaluation")
     assert ("answer" in on_first) is (example.format == "critique")
 
 

@@ -17,7 +17,7 @@ import pytest
 from in_process import moot
 from model_server import PATIENCE, ModelServer
 from program import COMMAND, Ran, events_until, finish, run, started
-from replies import JUDGED, answers, asked, kind_of
+from replies import JUDGED, answers, kind_of
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "ideas"
 ID = re.compile(r"DEB-[a-z0-9]{8}")
@@ -118,9 +118,14 @@ def test_an_evaluation_and_challenges_that_lie_beside_the_idea_are_argued_from(
 ) -> None:
     assert evaluate(ideas / "balcony-solar").code == 0
     assert kinds(server) == [*["arguments"] * 6, *["judgment"] * 3, *["reply"] * 6]
-    cases = [asked(request) for request in server.requests if kind_of(request) == "arguments"]
+    cases = [
+        "\n".join(message["content"] for message in request["messages"])
+        for request in server.requests
+        if kind_of(request) == "arguments"
+    ]
     challengers = [case for case in cases if "A red team has raised this" in case]
-    assert sum("19 neighbours told us they would like one." in case for case in cases) == 2, "to both sides"
+    reasons = [case.partition("out of 10 because of this:")[2] for case in cases]
+    assert sum("19 neighbours told us they would like one." in each for each in reasons) == 2, "to both sides"
     assert sum("one service visit a year eats the margin" in case for case in challengers) == 1
     assert sum("Prices of plug-in sets have halved" in case for case in challengers) == 3
     table = [line.split(" | ")[1:] for line in report(ideas / "balcony-solar").splitlines() if line.startswith("| ")]
