@@ -200,6 +200,8 @@ async def test_what_each_declared_is_told_to_whoever_has_to_agree_with_it_or_to_
         ("يجب أن نستخدم Redis الآن", "لا يجب أن نستخدم Redis الآن"),
         ("Adopter Redis cette année.", "Ne pas adopter Redis cette année."),
         ("Use Redis with 9,000 keys.", "Use Redis with 90,000 keys."),
+        ("Use Redis instead of PostgreSQL.", "Use PostgreSQL instead of Redis."),
+        ("Migrate from Redis to PostgreSQL.", "Don’t migrate from Redis to PostgreSQL."),
     ],
 )
 async def test_who_says_that_they_agree_and_recommends_another_thing_is_not_believed(one: str, other: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import re
+from collections.abc import Iterator, Sequence, Set
+from itertools import islice
 from typing import NamedTuple
 
 from moot.sources.quotes import negations, words
 from moot.text.language import language_of, recognised, seems_english
-from moot.trust.links import STEM, is_small, negated, values
+from moot.trust.figures import figures
+from moot.trust.links import CLAUSE, STEM, is_small, negated
 
 ALIKE = 0.5
 """Of two sentences that share so many of their words, one “not” or another figure makes the difference."""
@@ -19,10 +22,34 @@ NOT = frozenset(
     ).split()
 )
 """“Not” in languages that moot has no file for; without what means another thing in one that it has (“mai”, “sin”)."""
+AND = frozenset(words("and but und sondern et mais y pero").split())
+RATHER = frozenset(words("instead than over statt anstatt anstelle from von replace replaces").split())
+TO = AND | frozenset(words("to with by zu zur zum auf durch").split())
+"""Behind “rather than” and “from” stands what is not recommended, up to one of these."""
+REJECTING = frozenset(
+    words(
+        "reject avoid drop refuse abandon block ban forbid prohibit scrap vermeide verwerfe verbiete streiche"
+    ).split()
+)
+"""They say “not” of what comes after them."""
+OPPOSITES = tuple(
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("rais incr expa exte", "lowe cut redu decr shri shor"),
+        ("erhö anhe verl", "senk kürz redu"),
+        ("open keep leav offe beha", "clos shut schl"),
+        ("star begi laun", "stop end canc"),
+        ("appr acce allo adop", "reje refu bloc ban forb proh"),
+        ("erla anne einf", "able verb verw"),
+        ("buy", "sell"),
+        ("hire eins", "fire dism entl"),
+    )
+)
+"""Beginnings of words that cannot be said of the same thing."""
 EXCEPT = frozenset(
     words(
-        "before until unless except yet once without bevor bis ehe solange außer vor erst ohne avant sauf sans antes "
-        "hasta salvo prima senza"
+        "before until unless except yet once without postpone wait defer verschieben bevor bis "
+        "ehe solange außer vor erst ohne avant sauf sans antes hasta salvo prima senza"
     ).split()
 )
 """With one of these, a sentence may only say when, or how: “not before May” is “in May”."""
@@ -33,8 +60,11 @@ class _Said(NamedTuple):
 
     text: str
     plain: Set[str]
+    kept: Set[str]
+    """Those of the plain ones that stand behind no “not” and no “instead of”."""
     negated: Set[str]
-    figures: Set[float]
+    figures: Set[tuple[str, float]]
+    """What is counted, and how many."""
     digits: Set[str]
     says_when: bool
     foreign_not: bool
@@ -55,8 +85,9 @@ def clearly_differ(one: str, other: str, options: Sequence[str] = ()) -> bool:
     for_a, for_b, own = _named(a, b, options)
     if for_a and for_b and for_a.isdisjoint(for_b):
         return True
-    unsure = a.says_when or b.says_when or (a.negated and b.negated)  # “buy none, repair it”: “repair it, don't buy”
-    return not unsure and _contradict(a, b, own if for_a and for_b else set())
+    # “buy none, repair it”: “repair it, don't buy”
+    unsure = a.says_when != b.says_when or (a.negated != b.negated and a.negated and b.negated)
+    return _other_figures(a, b) or (not unsure and _contradict(a, b, own if for_a and for_b else set()))
 
 
 def cannot_tell(one: str, other: str, topic: str) -> bool:
@@ -75,20 +106,38 @@ def _named(a: _Said, b: _Said, options: Sequence[str]) -> tuple[Set[str], Set[st
 
 def _names(said: _Said, option: str, own: Set[str]) -> bool:
     """By a word that no other option has; one without such a word, as “keep it as it is” may be, by all it has."""
-    return bool((said.plain | said.digits) & own) if own else f" {words(option)} " in f" {said.text} "
+    return bool((said.kept | said.digits) & own) if own else f" {words(option)} " in f" {said.text} "
 
 
 def _contradict(a: _Said, b: _Said, named: Set[str]) -> bool:
     """Options that are `named` are no matter of “not”: “this, not that” is “this rather than that”."""
-    if not _alike(a, b):
-        return False
-    negates = (a.negated & b.plain | b.negated & a.plain) - named
-    other_figures = a.figures and b.figures and a.figures.isdisjoint(b.figures)
-    return bool(negates or other_figures) or a.foreign_not != b.foreign_not
+    if _opposite(a, b) or _other_figures(a, b):
+        return True
+    negates = (a.negated & b.kept | b.negated & a.kept) - named
+    swapped = not named and a.kept & (b.plain - b.kept) and b.kept & (a.plain - a.kept)
+    return _alike(a, b) and (bool(negates or swapped) or a.foreign_not != b.foreign_not)
 
 
-def _alike(a: _Said, b: _Said) -> bool:
-    all_of_a, all_of_b = a.plain | a.negated, b.plain | b.negated
+def _other_figures(a: _Said, b: _Said) -> bool:
+    """Of the same things; 3 buses are no other figure than 1.2 million."""
+    (counts_a, values_a), (counts_b, values_b) = (
+        ({what for what, _ in said.figures}, {value for _, value in said.figures}) for said in (a, b)
+    )
+    return _alike(a, b) and bool(counts_a & counts_b) and values_a.isdisjoint(values_b)
+
+
+def _opposite(a: _Said, b: _Said) -> bool:
+    """Whether one says to raise or to open what the other says to lower or to close."""
+    for pair in OPPOSITES:
+        for ups, downs in (pair, pair[::-1]):
+            only_up = a.kept & ups and not a.plain & downs
+            if only_up and b.kept & downs and not b.plain & ups and _alike(a, b, ups | downs):
+                return True
+    return False
+
+
+def _alike(a: _Said, b: _Said, but: Set[str] = frozenset()) -> bool:
+    all_of_a, all_of_b = ((said.plain | said.negated) - but for said in (a, b))
     return len(all_of_a & all_of_b) >= ALIKE * len(all_of_a | all_of_b)
 
 
@@ -101,16 +150,49 @@ def _own_words(options: Sequence[str]) -> dict[str, Set[str]]:
 
 
 def _said(text: str) -> _Said:
-    denied, spoken = set(negated(text)), set(words(text).split())
+    denied, spoken = {*negated(text), *_rejected(text)}, set(words(text).split())
+    plain = _stems(text) - denied
     return _Said(
         words(text),
-        _stems(text) - denied,
+        plain,
+        plain & _stems(" ".join(_kept(text))),
         denied,
-        values(text, language_of(text)),
+        set(_counted(text)),
         _digits(text),
         says_when=not spoken.isdisjoint(EXCEPT),
         foreign_not=recognised(text) is None and not spoken.isdisjoint(NOT - negations()),
     )
+
+
+def _kept(text: str) -> Iterator[str]:
+    """The words that are not behind “not” or “instead of”, up to the end of the clause or the next “and”."""
+    for clause, _ in CLAUSE.findall(text.casefold()):
+        until: Set[str] = frozenset()
+        for word in words(clause).split():
+            if word in until:
+                until = frozenset()
+            elif until:
+                continue
+            elif word in RATHER:
+                until = TO
+            elif word in negations() or word in REJECTING:
+                until = AND
+            yield word
+
+
+def _rejected(text: str) -> Iterator[str]:
+    """The word that a verb of rejecting is about, unless that is negated itself."""
+    for clause, _ in CLAUSE.findall(text.casefold()):
+        said = words(clause).split()
+        verb = next((at for at, word in enumerate(said) if word in REJECTING), len(said))
+        if (negations() | RATHER).isdisjoint(said[:verb]):
+            yield from islice((word[:STEM] for word in said[verb + 1 :] if not is_small(word)), 1)
+
+
+def _counted(text: str) -> Iterator[tuple[str, float]]:
+    for figure in figures(text, language_of(text)):
+        behind = re.search(rf"{re.escape(figure.text)}\W*(\w*)", text)
+        yield figure.unit or (behind[1][:STEM].casefold() if behind else ""), figure.value
 
 
 def _stems(text: str) -> set[str]:
