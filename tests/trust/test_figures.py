@@ -110,6 +110,7 @@ def test_a_figure_is_not_traced_to_one_that_measures_something_else() -> None:
         ("62 percent", "A share of 62 %.", True),
         ("62", "A share of 62 %.", True),
         ("-15 %", "It grew by 15 %.", False),
+        ("a fall of 15 %", "A change of −15 %.", True),
         ("10–15 %", "It was 10 days.", False),
         ("1.2k", "There were 1,200.", True),
         ("12 million", "There were 12.", False),
@@ -125,6 +126,27 @@ def test_a_figure_has_its_true_origin_or_none(figure: str, source: str, origin: 
         Debate("DEB-1", "Which?", Settings(), {}, []), f"So it is {figure} for us.", {}, {"S1": source}
     )
     assert first.partition(": ")[2] == ("S1" if origin else "said by nobody before the closing")
+
+
+@pytest.mark.parametrize(
+    ("figure", "source", "origin"),
+    [
+        ("40 nurses", "The road is 40 km long.", "Cost, round 1"),
+        ("45 pupils", "It has 45 teachers.", "Cost, round 1"),
+        ("12 hours", "We asked 12 people.", "Cost, round 1"),
+        ("1.5 million euros", "It has 1.5 million users.", "Cost, round 1"),
+        ("40 nurses", "There are 40 registered nurses.", "S1"),
+        ("40 nurses", "Nurses: 40", "S1"),
+        ("1,850 requests", "1,850 reads at peak", "S1"),
+    ],
+)
+def test_a_source_with_so_many_of_another_thing_is_passed_over_for_who_speaks_of_it(
+    figure: str, source: str, origin: str
+) -> None:
+    turn = Turn(position=0, seat="a", kind="opening", round=1, content=f"I count {figure}.")
+    debate = Debate("DEB-1", "Which?", Settings(), {}, [turn])
+    (line,) = provenance(debate, f"So it is {figure} for us.", {"a": "Cost"}, {"S1": source})
+    assert line.partition(": ")[2] == origin
 
 
 def test_two_figures_that_are_written_alike_are_told_apart_by_what_they_count() -> None:

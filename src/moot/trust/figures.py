@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.sources.quotes import GROUPED
-from moot.text.language import Language, language_of, seems_english, sentences
+from moot.text.language import Language, language_of, seems_english, sentences, small_words
 from moot.text.markdown import in_line
 
 MAX_SHOWN, MAX_OPERANDS = 40, 32
@@ -48,6 +48,7 @@ _OF_MONTH = re.compile(rf"(?:st|nd|rd|th|\.)?(?:\sof)?\s(?:{_MONTH})\b", re.IGNO
 _MONTH_BEFORE = re.compile(rf"\b(?:{_MONTH})\.?\s$", re.IGNORECASE)
 _UNIT = re.compile(r"(?:\s?[–—-]\s?\d[\d.,]*)?[\s-]?([^\W\d_]+|[%‰٪％€$£¥°])")
 """Behind a figure, or behind the range that it begins."""
+_NEXT = re.compile(r"(?:\s[^\W\d_]+){1,3}")
 _MONEY_BEFORE = re.compile(r"([€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY))\s?[-−]?$")
 UNITS = {
     alias: unit
@@ -98,11 +99,19 @@ class Figure(NamedTuple):
     value: float
     unit: str = ""
     """What it counts, where that can be told."""
+    behind: frozenset[str] = frozenset()
+    """The beginnings of the words behind it that may say so."""
 
     def may_be(self, other: Figure) -> bool:
-        """Whether it may have come from the other: 11 from 11 days or 11%, 11 days from 11, but 11% only from 11%."""
+        """Whether it may have come from the other: 11 from 11 days or 11%, 11 days from 11, but 11% only from 11%; a
+        fall of 11% from −11%."""
         alike = self.unit == other.unit or not self.unit or (not other.unit and self.unit != "%")
-        return self.value == other.value and alike
+        return self.value in (other.value, abs(other.value)) and alike
+
+    def seems(self, other: Figure) -> bool:
+        """Whether nothing beside them says that they count different things, where many things are so many."""
+        same = self.unit == other.unit != "" or not self.behind or not other.behind or self.behind & other.behind
+        return self.may_be(other) and (bool(same) or not _common(self.value))
 
 
 def figures(text: str, language: Language) -> Iterator[Figure]:
@@ -122,7 +131,20 @@ def figures(text: str, language: Language) -> Iterator[Figure]:
         if match["minus"]:
             value = -value
         shown = end if scale or match["percent"] is None else match.end("percent")
-        yield Figure(text[match.start() : shown], round(value * 10**scale, 12), UNITS.get(unit.casefold(), ""))
+        counted = UNITS.get(unit.casefold(), "")
+        yield Figure(text[match.start() : shown], round(value * 10**scale, 12), counted, _behind(text, end))
+
+
+def _behind(text: str, end: int) -> frozenset[str]:
+    """“40 registered nurses”; nothing where grammar comes next, as in “30 for all”."""
+    next_words = said[0].casefold().split() if (said := _NEXT.match(text, end)) else []
+    known = small_words()
+    return frozenset(word[:4] for word in next_words if next_words[0] not in known and word not in known)
+
+
+def _common(value: float) -> bool:
+    """30 could be anything."""
+    return len(f"{value:f}".replace(".", "").strip("0")) <= 2
 
 
 def _thousands(text: str, language: Language) -> str:
@@ -164,7 +186,7 @@ def provenance(
     names = {**speakers, "human": debate.language("a person")}
     operands = list(dict.fromkeys(figure.value for figure, _ in given))
     values = {figure.value for figure in shown}
-    given = [each for each in given if each[0].value in values]
+    given = [each for each in given if not values.isdisjoint((each[0].value, abs(each[0].value)))]
     written = Counter(figure.text for figure in shown)
     return [
         f"{_named(figure, written)}: {_origin(debate, figure, given, said, names, operands)}"
@@ -185,10 +207,11 @@ def _origin(
     names: Mapping[str, str],
     operands: Sequence[float],
 ) -> str:
-    if (source := next((name for other, name in given if figure.may_be(other)), None)) is not None:
-        return source
-    if (turn := next((turn for other, turn in said if figure.may_be(other)), None)) is not None:
-        return _speaker(debate, figure.value, turn, names, operands)
+    for alike in (figure.seems, figure.may_be):
+        if (source := next((name for other, name in given if alike(other)), None)) is not None:
+            return source
+        if (turn := next((turn for other, turn in said if alike(other)), None)) is not None:
+            return _speaker(debate, figure.value, turn, names, operands)
     return debate.language("said by nobody before the closing")
 
 

@@ -48,7 +48,7 @@ def unsupported_figures(debate: Debate[Any], text: str) -> list[str]:
         return []
     said = [all_said(turn) for turn in debate.transcript if spoken(turn) or turn.seat == "human"]
     known = _true_values(debate).union(*(_values(each, debate.language) for each in (debate.topic, *said)))
-    return [each.text for each in found if each.value not in known]
+    return [each.text for each in found if known.isdisjoint((each.value, -each.value))]
 
 
 def _true_values(debate: Debate[Any]) -> frozenset[float]:
