@@ -12,7 +12,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
@@ -45,6 +45,7 @@ MAX_PARTS, MAX_NEAR = 8, 24
 """A quote in more parts, or one after so many others that are not found, is found word for word or not at all."""
 CUT_OFF = re.compile(r"[^\W\d_] \w+(?:[.,;:!?]\W*|\n?)$")
 """A clause with its last word: “We recommend it not.”"""
+NO_END = re.compile(r"[\w'’]+\s")
 ELLIPSIS = re.compile(r"[\[(]?(?:…|\.{3,}|\. \. \.)[\])]?")
 HYPHEN = re.compile(r"(?<=[^\W\d_])(?:[-‐‑–]|[-‐\u00ad][ \t]*\r?\n[ \t]*)(?=[^\W\d_])")
 BROKEN = re.compile(r"(?<=[^\W\d_])[-‐] (?=[^\W\d_])")
@@ -136,7 +137,27 @@ def check_all(text: str, sources: Sequence[Source], said: Sequence[str] | None =
     """
     known = tags(sources)
     found = ((quote, "" if _is_a_name(tag, text, known) else tag) for quote, tag in cited(text, known))
-    return tuple(_checked(found, known, said))
+    return tuple(_with_its_not(each, text, known) for each in _checked(found, known, said))
+
+
+def _with_its_not(checked: Checked, text: str, known: Mapping[str, Source]) -> Checked:
+    """One that begins right behind a “not” is false, unless whoever quotes says “not” before it, or names a thing."""
+    first, before = words(checked.quote).partition(" ")[0], text.partition(checked.quote)[0]
+    denied = not negations().isdisjoint(words(re.split(r"[.!?]\s", before)[-1]).split())
+    told = checked.verdict != "verified" or denied or any(first in each.articles for each in languages().values())
+    passage = None if told else _behind_not(checked.quote, known[checked.tag].text)
+    return replace(checked, verdict="near", passage=passage) if passage else checked
+
+
+def _behind_not(quote: str, text: str) -> str | None:
+    """What the text says, with the “not” before it, if it nowhere says it without."""
+    normal = _normal(text)
+    part = next(parts[0] for parts in _readings(quote, text) if _places(parts, normal))
+    found = [(normal.rfind(" ", 0, m.start()), m.start()) for m in re.finditer(f"(?= {re.escape(part)} )", normal)]
+    if any(normal[begin + 1 : at] not in negations() - {"noch"} for begin, at in found):  # that is “still”, too
+        return None
+    passages = [_original(text, begin, at + len(part) + 1) for begin, at in found]
+    return passages[0] if all(map(NO_END.match, passages)) else None
 
 
 def _is_a_name(tag: str, text: str, known: Mapping[str, Source]) -> bool:
@@ -267,7 +288,7 @@ def _readings(quote: str, text: str) -> list[list[str]]:
 
 def _without_added(bracket: re.Match[str]) -> str:
     """What was added goes, unless it turns the quote into its opposite."""
-    if bracket[1] and bracket[1].casefold() not in negations():
+    if bracket[1] and (len(bracket[1]) == 1 or bracket[1].casefold() not in negations()):
         return bracket[1]
     return bracket[0] if not negations().isdisjoint(words(bracket[0]).split()) else " "
 
