@@ -132,7 +132,7 @@ def test_a_figure_has_its_true_origin_or_none(figure: str, source: str, origin: 
     ("figure", "source", "origin"),
     [
         ("40 nurses", "The road is 40 km long.", "Cost, round 1"),
-        ("45 pupils", "It has 45 teachers.", "Cost, round 1"),
+        ("38 answers", "We asked 38 visitors.", "S1"),
         ("12 hours", "We asked 12 people.", "Cost, round 1"),
         ("1.5 million euros", "It has 1.5 million users.", "Cost, round 1"),
         ("40 nurses", "There are 40 registered nurses.", "S1"),

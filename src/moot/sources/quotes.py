@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from moot.sources.citations import BLOCK_MARK, MAX_QUOTE, Citation, citations
@@ -45,7 +45,7 @@ MAX_PARTS, MAX_NEAR = 8, 24
 """A quote in more parts, or one after so many others that are not found, is found word for word or not at all."""
 CUT_OFF = re.compile(r"[^\W\d_] \w+(?:[.,;:!?]\W*|\n?)$")
 """A clause with its last word: “We recommend it not.”"""
-NO_END = re.compile(r"[\w'’]+\s")
+SENTENCE, NO_END = 200, re.compile(r"[\w'’]+\s")
 ELLIPSIS = re.compile(r"[\[(]?(?:…|\.{3,}|\. \. \.)[\])]?")
 HYPHEN = re.compile(r"(?<=[^\W\d_])(?:[-‐‑–]|[-‐\u00ad][ \t]*\r?\n[ \t]*)(?=[^\W\d_])")
 BROKEN = re.compile(r"(?<=[^\W\d_])[-‐] (?=[^\W\d_])")
@@ -142,22 +142,23 @@ def check_all(text: str, sources: Sequence[Source], said: Sequence[str] | None =
 
 def _with_its_not(checked: Checked, text: str, known: Mapping[str, Source]) -> Checked:
     """One that begins right behind a “not” is false, unless whoever quotes says “not” before it, or names a thing."""
-    first, before = words(checked.quote).partition(" ")[0], text.partition(checked.quote)[0]
-    denied = not negations().isdisjoint(words(re.split(r"[.!?]\s", before)[-1]).split())
-    told = checked.verdict != "verified" or denied or any(first in each.articles for each in languages().values())
-    passage = None if told else _behind_not(checked.quote, known[checked.tag].text)
-    return replace(checked, verdict="near", passage=passage) if passage else checked
+    thing = any(words(checked.quote[:40]).split(" ")[0] in each.articles for each in languages().values())
+    if thing or checked.verdict != "verified" or not (passage := _behind_not(checked.quote, known[checked.tag].text)):
+        return checked
+    before = re.split(r"[.!?]\s", text[max(0, (at := text.find(checked.quote)) - SENTENCE) : at])[-1]
+    denies = not negations().isdisjoint(words(before).split())
+    return checked if denies else replace(checked, verdict="near", passage=passage)
 
 
 def _behind_not(quote: str, text: str) -> str | None:
     """What the text says, with the “not” before it, if it nowhere says it without."""
     normal = _normal(text)
     part = next(parts[0] for parts in _readings(quote, text) if _places(parts, normal))
-    found = [(normal.rfind(" ", 0, m.start()), m.start()) for m in re.finditer(f"(?= {re.escape(part)} )", normal)]
-    if any(normal[begin + 1 : at] not in negations() - {"noch"} for begin, at in found):  # that is “still”, too
-        return None
-    passages = [_original(text, begin, at + len(part) + 1) for begin, at in found]
-    return passages[0] if all(map(NO_END.match, passages)) else None
+    starts = [found.start() for found in islice(re.finditer(f"(?= {re.escape(part)} )", normal), ANCHORS)]
+    found = [(normal.rfind(" ", 0, at), at) for at in starts]
+    known = negations() - {"noch"}  # that is “still”, too
+    passages = [_original(text, begin, at + len(part) + 1) for begin, at in found if normal[begin + 1 : at] in known]
+    return passages[0] if len(passages) == len(found) and all(map(NO_END.match, passages)) else None
 
 
 def _is_a_name(tag: str, text: str, known: Mapping[str, Source]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cache
 
 from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
@@ -26,6 +26,24 @@ STEM = 4
 """So many letters of a word are the same in “take” and “takes”."""
 MAX_NOT = 6
 """Letters; what means “not” is hardly longer, “jamais” or “nunca”."""
+OPPOSITES = tuple(
+    (frozenset(one.split()), frozenset(other.split()))
+    for one, other in (
+        ("rais incr expa exte rise rose grew grow", "lowe cut redu decr shri shor fall fell"),
+        ("erhö anhe verl stei stie", "senk kürz redu sink sank"),
+        ("open keep leav offe beha", "clos shut schl"),
+        ("star begi laun", "stop end canc"),
+        ("appr acce allo adop", "reje refu bloc ban forb proh"),
+        ("erla anne einf", "able verb verw"),
+        ("buy", "sell"),
+        ("hire eins", "fire dism entl"),
+        ("earn gain make", "lose lost"),
+    )
+)
+"""Beginnings of words that cannot be said of the same thing."""
+DENYING = frozenset(words("doubt doubts doubtful false untrue wrong deny denies bezweifle bezweifelt falsch").split())
+"""Whoever says one of these of a claim does not make it."""
+WITHOUT = ("un", "in", "im", "il", "ir", "dis")
 CLAUSE = re.compile(r"([^,;:.!?()–—]+)([,;:.!?()–—]?)")
 
 
@@ -72,10 +90,22 @@ def values(text: str, language: Language) -> set[float]:
 
 
 def opposed(one: str, other: str) -> bool:
-    """Whether one says “not” or un- of what the other says without it, in any language moot has a file for."""
+    """Whether one says “not”, un- or “false” of what the other says without it, or “rises” where that says “falls”."""
     ones, others = (set(words(text).split()) for text in (one, other))
-    undone = {f"un{word}" for word in ones ^ others if len(word) >= STEM} & (ones ^ others)
-    return bool(undone) or _negates(one, other) or _negates(other, one)
+    apart = ones ^ others
+    undone = {f"{start}{word}" for word in apart if len(word) >= STEM for start in WITHOUT} & apart
+    denied = ones.isdisjoint(DENYING) != others.isdisjoint(DENYING)
+    return bool(undone) or denied or _opposite(ones, others) or _negates(one, other) or _negates(other, one)
+
+
+def _opposite(ones: Set[str], others: Set[str]) -> bool:
+    """Whether one says “rises” where the other says “falls”, and neither says both."""
+    a, b = ({word[:STEM] for word in each} for each in (ones, others))
+    return any(
+        not a.isdisjoint(ups) and a.isdisjoint(downs) and not b.isdisjoint(downs) and b.isdisjoint(ups)
+        for pair in OPPOSITES
+        for ups, downs in (pair, pair[::-1])
+    )
 
 
 def _negates(one: str, other: str) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from moot.sources.quotes import negations, words
 from moot.text.language import language_of, recognised, seems_english
 from moot.trust.figures import figures
-from moot.trust.links import CLAUSE, STEM, is_small, negated
+from moot.trust.links import CLAUSE, OPPOSITES, STEM, is_small, negated
 
 ALIKE = 0.5
 """Of two sentences that share so many of their words, one “not” or another figure makes the difference."""
@@ -32,20 +32,6 @@ REJECTING = frozenset(
     ).split()
 )
 """They say “not” of what comes after them."""
-OPPOSITES = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("rais incr expa exte", "lowe cut redu decr shri shor"),
-        ("erhö anhe verl", "senk kürz redu"),
-        ("open keep leav offe beha", "clos shut schl"),
-        ("star begi laun", "stop end canc"),
-        ("appr acce allo adop", "reje refu bloc ban forb proh"),
-        ("erla anne einf", "able verb verw"),
-        ("buy", "sell"),
-        ("hire eins", "fire dism entl"),
-    )
-)
-"""Beginnings of words that cannot be said of the same thing."""
 EXCEPT = frozenset(
     words(
         "before until unless except yet once without postpone wait defer verschieben bevor bis "
