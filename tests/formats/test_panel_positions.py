@@ -160,6 +160,20 @@ async def test_who_strayed_is_named_below_the_evaluation_and_in_the_next_summary
     assert [f"lead each back to it by name: {CLEAR}." in summary for summary in summaries] == [True]
 
 
+async def test_a_dissenter_who_is_muted_still_dissents() -> None:
+    positions = {FAST: ("Redis.", [SAFE]), CLEAR: ("PostgreSQL.", []), SAFE: ("Redis.", [FAST])}
+    muting = {**GOES_ON, "strayed": [CLEAR], "mute": [CLEAR]}
+    _, outcome = await played(positions, [muting, OVER], models=TWO_FAMILIES)
+    assert (outcome.ended, outcome.confidence) == ("majority", "Medium")
+    assert outcome.reasons[0] == f"{FAST}, {SAFE} agree, but not {CLEAR}"
+    assert outcome.dissent == f"{CLEAR}: PostgreSQL. (Would change its mind: {CLEAR} loses)"
+    _, outcome = await played(positions, [muting, OVER], models=TWO_FAMILIES, format=PANEL_2)
+    assert outcome.ended == "agreed"
+    joining = {**positions, CLEAR: ("Redis.", [FAST])}
+    _, outcome = await played(joining, [muting, OVER], models=TWO_FAMILIES)
+    assert (outcome.ended, outcome.dissent) == ("agreed", "")
+
+
 async def test_muting_one_of_two_is_refused_with_the_reason() -> None:
     panelists = Panelists(evaluation={**GOES_ON, "strayed": [CLEAR], "mute": [CLEAR]})
     stage = Stage(panelists, format=PANEL, topic=TOPIC, settings={**ALONE, "max_rounds": 1})

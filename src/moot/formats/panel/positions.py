@@ -6,7 +6,7 @@ last word: whoever spoke before that has to be named in return.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
@@ -27,7 +27,7 @@ class Position(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Those who declared one recommendation, and those who did not; of all who may speak."""
+    """Those who declared one recommendation, and those who did not: of those who may speak, and the muted who dissent."""
 
     agreeing: tuple[str, ...]
     differing: tuple[str, ...]
@@ -101,8 +101,14 @@ def agreement(debate: Debate[Any], round: int, evaluated: Turn | None = None) ->
     leader, group = max(groups, key=lambda each: len(each[1]), default=("", []))
     if len(group) < 2:
         return Agreement((), tuple(active), apart=apart)
-    others = tuple(seat for seat in active if seat not in group)
+    others = (*(seat for seat in active if seat not in group), *_silenced(debate, silent, group))
     return Agreement(tuple(group), others, held[leader].recommendation, apart)
+
+
+def _silenced(debate: Debate[Any], silent: Collection[str], group: Collection[str]) -> Iterator[str]:
+    """The muted who declared something before and agreed with nobody of the group; from version 3 on."""
+    held = positions(debate) if debate.settings.rules >= 3 else {}
+    return (seat for seat, last in held.items() if seat in silent and last.agrees_with.isdisjoint(group))
 
 
 def false_agreements(debate: Debate[Any], held: Mapping[str, Position]) -> list[tuple[str, str]]:
