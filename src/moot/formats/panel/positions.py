@@ -27,7 +27,7 @@ class Position(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Those who declared one recommendation, and those who did not: of those who may speak, and the muted who dissent."""
+    """Those who declared one recommendation, and those who did not: who may speak, or are muted and dissent."""
 
     agreeing: tuple[str, ...]
     differing: tuple[str, ...]
