@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from store_debates import FOLDER, asked, read
 
+from moot.core.debate import Record, Turn
 from moot.core.format import AnyFormat
-from moot.core.replay import ScriptRun
+from moot.core.replay import ScriptRun, next_steps
 from moot.formats import built_in, load, of_record
 
 STORED = sorted(FOLDER.glob("*.json"))
@@ -48,3 +50,49 @@ def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
 def test_there_is_a_stored_debate_of_every_version_so_far(format: AnyFormat) -> None:
     names = {f"{format.name}-{version}" for version in range(1, format.version + 1)}
     assert names <= {path.stem for path in STORED}, "python tests/faults/store_debates.py adds what is missing"
+
+
+LONG = "Redis is fast enough here. It keeps all the sessions. The team knows it very well. It costs almost nothing now."
+
+
+def _panel(speech: str, *, compared: bool) -> tuple[Record, list[Turn]]:
+    """A stored panel in which everybody says the same, and the library has compared its second round or not."""
+    record, turns, _ = read(FOLDER / "panel-2.json")
+    turns = tuple(replace(turn, content=speech) if turn.kind in ("opening", "rebuttal") else turn for turn in turns)
+    at = next(turn.position for turn in turns if (turn.kind, turn.round) == ("evaluation", 2))
+    found = Turn(position=at, seat="library", kind="repeats", round=2, content="", data={"repeats": {}})
+    kept = [*turns[:at], *([found] if compared else []), *turns[at:]]
+    return record, [replace(turn, position=position) for position, turn in enumerate(kept)]
+
+
+@pytest.mark.parametrize("compared", [False, True])
+@pytest.mark.parametrize("speech", [LONG, "No."])
+def test_a_step_that_texts_gave_reason_for_is_replayed_as_it_was_stored(speech: str, compared: bool) -> None:
+    record, turns = _panel(speech, compared=compared)
+    assert next_steps(record, turns, of_record(load(), record)) == ()
+
+
+@pytest.mark.parametrize(("speech", "kind"), [(LONG, "repeats"), ("No.", "evaluation")])
+def test_a_step_that_texts_give_reason_for_is_asked_where_nothing_is_stored_yet(speech: str, kind: str) -> None:
+    record, turns = _panel(speech, compared=False)
+    at = next(turn.position for turn in turns if (turn.kind, turn.round) == ("evaluation", 2))
+    assert [step.kind for step in next_steps(record, turns[:at], of_record(load(), record))] == [kind]
+
+
+def test_rounds_that_went_on_when_they_were_played_go_on_in_a_replay() -> None:
+    """What code finds in texts may end them, and another version of it finds other things."""
+    record, turns, _ = read(FOLDER / "duel-2.json")
+    format = of_record(load(), record)
+
+    def stale(debate):  # type: ignore[no-untyped-def]
+        for round in debate.rounds(("debater_a",), closing=("judge",)):
+            yield from debate.ask("debater_a", "argument", round)
+            debate.end_rounds("no_new_claims")
+
+    first = next(turn for turn in turns if turn.kind == "argument")
+    stored = [replace(first, seat="debater_a", position=at, round=at + 1) for at in range(2)]
+    run = ScriptRun(replace(format, script=stale), format.open(record), stored)
+    run.advance(run.replayed())
+    assert [step.round for step in run.batch] == [2]
+    run.advance(run.replayed())
+    assert (run.batch, run.debate.stop_reason) == ((), "no_new_claims")

@@ -72,6 +72,7 @@ class ScriptRun:
         self.format = format
         self.debate = debate
         self.stored = {turn.position: turn for turn in turns}
+        debate.following = self._following
         self.script = format.script(debate)
         self.batch: tuple[Step, ...] = ()
         self._ended: Lazy[Outcome] | None = None
@@ -122,6 +123,11 @@ class ScriptRun:
         outcome = with_sources(self.debate, self.outcome, lambda seat: self.format.title(seat, self.debate))
         return outcome.model_copy(update={"ledger": self.format.claims(self.debate)})
 
+    def _following(self) -> Turn | None:
+        """The next stored turn that is not just a person's words or wishes."""
+        ahead = (self.stored[at] for at in sorted(self.stored) if at >= self.base)
+        return next((turn for turn in ahead if not _is_aside(turn)), None)
+
     def _check(self) -> None:
         """What is stored of the batch must be what the script asks for."""
         for at, step in enumerate(self.batch, self.base):
@@ -158,7 +164,7 @@ class ScriptRun:
 
     def hear(self) -> None:
         """Take a person's words that were stored before the batch into the transcript."""
-        while (turn := self.stored.get(self.base)) and (is_change(turn) or (turn.seat, turn.kind) == REMARK):
+        while (turn := self.stored.get(self.base)) and _is_aside(turn):
             self._take(turn)
         self.debate.usage()  # counted here, so that whoever reads the debate, in whatever thread, changes nothing
         if not self.interruption():
@@ -180,3 +186,7 @@ class ScriptRun:
         self.debate.steps.append(Step(turn.seat, turn.kind))
         if is_change(turn):
             apply(turn, self.debate)
+
+
+def _is_aside(turn: Turn) -> bool:
+    return is_change(turn) or (turn.seat, turn.kind) == REMARK

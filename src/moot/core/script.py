@@ -72,6 +72,8 @@ class Debate(Generic[S]):
     """Nobody plays it: an estimate wants what is usual, or every step that may be asked for."""
     own_sources: bool = False
     """Its format deals with sources by itself."""
+    following: Callable[[], Turn | None] = lambda: None
+    """The next stored turn, in a replay: what code found in texts back then holds, whatever it finds now."""
     played_to: Callable[[int], int] = lambda played: played
     """The round after which the next is to be played, told when one is over: an estimate passes over those it knows."""
     _speaking: int = 0
@@ -209,8 +211,9 @@ class Debate(Generic[S]):
             self._round_start, self._spoken_before = len(self.transcript), self._spoken
             round = _Round(number) if self.rehearsed and self.settings.max_rounds > 9 else number
             yield round
-            if self.stop_reason:
+            if self.stop_reason and not self._went_on(round):
                 return
+            self.stop_reason = None
             number = self.played_to(round)
         self.stop_reason = "max_rounds"
 
@@ -223,6 +226,15 @@ class Debate(Generic[S]):
     def end_rounds(self, reason: str) -> None:
         """Let the round in progress be the last."""
         self.stop_reason = reason
+
+    def _went_on(self, round: int) -> bool:
+        following = self.following()
+        return following is not None and (following.round or 0) > round
+
+    def asks(self, seat: str, kind: str, round: int | None, found: bool) -> bool:
+        """Whether a step is asked for that depends on what code finds in texts: as stored, or else as `found`."""
+        following = self.following()
+        return found if following is None else (following.seat, following.kind, following.round) == (seat, kind, round)
 
     def output_cap(self, seat: str) -> int:
         """The most tokens this seat's next step may write."""

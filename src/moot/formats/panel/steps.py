@@ -95,7 +95,7 @@ def compare_meanings(debate: Debate[Any], round: int) -> Script[None]:
     earlier = [speeches(debate, number) for number in range(max(1, round - BACK), round)]
     before = {seat: [each for texts in earlier for each in telling(texts.get(seat, ""))] for seat in said}
     compared = {seat: found for seat, found in said.items() if before[seat]}
-    if compared:
+    if debate.asks("library", "repeats", round, found=bool(compared)):
         yield from debate.ask("library", "repeats", round, said=compared, before=before)
 
 
