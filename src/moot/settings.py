@@ -40,6 +40,7 @@ from moot.places import data_folder as data_folder
 from moot.text import strict_yaml
 from moot.text.allowed import AllowedFiles
 from moot.text.files import contained_in
+from moot.text.plain import comma_separated
 
 log = logging.getLogger(__name__)
 
@@ -118,11 +119,6 @@ class RetrievalSettings(BaseModel):
         raise ValueError(f"write wordllama, ollama or ollama:MODEL, not {embedder!r}")
 
 
-def _listed(value: object) -> object:
-    """Names separated by commas, as they stand in a variable."""
-    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
-
-
 class AppSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -135,7 +131,7 @@ class AppSettings(BaseModel):
     depth: Literal["quick", "normal", "careful"] | None = Field(
         None, description="how carefully outcomes are judged, where a format knows of that"
     )
-    judges: Annotated[list[str], BeforeValidator(_listed)] = Field(
+    judges: Annotated[list[str], BeforeValidator(comma_separated)] = Field(
         default_factory=list, description="further judges, PROVIDER:MODEL, where a format knows of them"
     )
     providers: dict[str, ProviderSettings] = Field(
@@ -161,13 +157,13 @@ class AppSettings(BaseModel):
     host: str = Field("127.0.0.1", description="where the server listens")
     port: int = Field(8321, ge=0, le=65535)
     token: SecretStr | None = Field(None, description="who shows it may use the server; needed beyond this machine")
-    allowed_hosts: Annotated[list[str], BeforeValidator(_listed)] = Field(
+    allowed_hosts: Annotated[list[str], BeforeValidator(comma_separated)] = Field(
         default_factory=list, description="further names under which the server is called"
     )
     user_header: str | None = Field(
         None, pattern="^[A-Za-z0-9-]{1,60}$", description="the header in which a proxy names who asks: X-Forwarded-User"
     )
-    trusted_proxies: Annotated[list[IPvAnyNetwork], BeforeValidator(_listed)] = Field(
+    trusted_proxies: Annotated[list[IPvAnyNetwork], BeforeValidator(comma_separated)] = Field(
         default_factory=list, description="the addresses of that proxy; from all others the header counts for nothing"
     )
     user: str | None = Field(None, description="your name beside what you say in a terminal; else your login name")

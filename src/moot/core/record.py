@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -59,6 +59,10 @@ class Turn:
         return named if isinstance(named, str) else ""
 
 
+def usage_of(turns: Iterable[Turn]) -> Usage:
+    return sum((turn.usage for turn in turns), NO_USAGE)
+
+
 @dataclass(frozen=True, slots=True)
 class SeatSettings:
     """What one debate chose for a seat."""
@@ -66,6 +70,11 @@ class SeatSettings:
     model: str
     temperature: float
     max_tokens: int
+
+
+def short_model(name: str) -> str:
+    """The model without the address of its server; that of a recording is nothing that could be called."""
+    return name.rpartition("#")[2].removeprefix("recorded:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from moot.core.changes import current
 from moot.core.charts import ChartData
 from moot.core.claims import Ledger
 from moot.core.coverage import coverage
-from moot.core.debate import NO_USAGE, Outcome, Record, Status, Step, Turn, Usage
+from moot.core.debate import Outcome, Record, Status, Step, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
 from moot.core.format import AnyFormat, Side
 from moot.core.page import OutcomePage
 from moot.core.points import Point
+from moot.core.record import usage_of
 from moot.core.replay import next_steps, turn_events
 from moot.core.research import Finding
 from moot.core.script import Debate
@@ -271,7 +272,3 @@ def _stored_sources(record: Record) -> Iterator[Source]:
     for each in stored if isinstance(stored, list) else ():
         with suppress(ValidationError):
             yield Source.model_validate(each)
-
-
-def usage_of(turns: Iterable[Turn]) -> Usage:
-    return sum((turn.usage for turn in turns), NO_USAGE)

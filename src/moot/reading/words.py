@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moot.core.record import Status
+from moot.core.record import short_model as short_model
 from moot.core.usage import Usage
 
 if TYPE_CHECKING:
@@ -36,11 +37,6 @@ def notice_text(notice: Notice) -> str:
 
 def cost_text(usage: Usage) -> str:
     return "unknown" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
-
-
-def short_model(name: str) -> str:
-    """The model without the address of its server; that of a recording is nothing that could be called."""
-    return name.rpartition("#")[2].removeprefix("recorded:")
 
 
 def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:

@@ -10,7 +10,7 @@ import orjson
 
 from moot.core.table import Bar, Cell
 from moot.reading.words import cost_text, short_model
-from moot.text.plain import printable
+from moot.text.plain import in_one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -92,13 +92,13 @@ def chart_texts(charts: Iterable[ChartData], say: Language) -> Iterator[str]:
     for chart in charts:
         if isinstance(chart, LineChart) and (shown := chart.shown()):
             rounds = sorted({round for series in shown for round in series.values})
-            rows = [(_one_line(series.name), *_values(chart, series, rounds)) for series in shown]
+            rows = [(in_one_line(series.name), *_values(chart, series, rounds)) for series in shown]
             threshold = f" ({chart.threshold.text})" if chart.threshold else ""
             lines = aligned([(say("round"), *map(str, rounds)), *rows])
-            yield "\n".join([_one_line(chart.title + threshold), *lines])
+            yield "\n".join([in_one_line(chart.title + threshold), *lines])
         elif isinstance(chart, MarginChart):
             rows = [("", say("shown first"), *chart.sides), *_judgings(chart)]
-            yield "\n".join([_one_line(chart.title), *aligned(rows)])
+            yield "\n".join([in_one_line(chart.title), *aligned(rows)])
 
 
 def _judgings(chart: MarginChart) -> Iterator[tuple[str, ...]]:
@@ -106,16 +106,12 @@ def _judgings(chart: MarginChart) -> Iterator[tuple[str, ...]]:
 
     for row in chart.rows:
         for number, dot in enumerate(row.dots, 1):
-            name = _one_line(f"{row.name} {number}").strip()
+            name = in_one_line(f"{row.name} {number}").strip()
             yield name, chart.sides[dot.mirrored], plain(dot.scores[0]), plain(dot.scores[1])
 
 
 def _values(chart: LineChart, series: Series, rounds: Iterable[int]) -> Iterator[str]:
     return (chart.text(series.values[round]) if round in series.values else "–" for round in rounds)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(printable(text).split())
 
 
 STATS_HEADER = ("format", "models", "debates", "rating", "auto", "rounds", "early stops", "tokens out", "seconds")

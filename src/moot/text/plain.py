@@ -110,6 +110,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_printable_letter, text))
 
 
+def in_one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def comma_separated(value: object) -> object:
+    """The names in a text, as they are typed or stand in a variable; what is no text stays as it is."""
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
 @functools.lru_cache(maxsize=4096)
 def _printable_letter(letter: str) -> str:
     if letter.isprintable() or letter in "\n\t\f" + JOINERS:

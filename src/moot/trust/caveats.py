@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from moot.core.record import short_model
 from moot.core.script import Debate
 from moot.core.trust import BALLOT, Trust
 
@@ -14,7 +15,7 @@ def about_models(debate: Debate[Any], judge: str, judged: Mapping[str, str]) -> 
     """Whether the judge may favour its own kind; `judged` maps seats to their titles."""
     say, models = debate.language, {seat: _models_of(debate, seat) for seat in (judge, *judged)}
     if len(every := set().union(*models.values())) == 1:
-        yield say("one model, {model}, spoke in every seat", model=_shown(every.pop()))
+        yield say("one model, {model}, spoke in every seat", model=short_model(every.pop()))
         return
     for family in sorted({model_family(model) for model in models[judge]}):
         kin = [title for seat, title in judged.items() if family in map(model_family, models[seat])]
@@ -33,12 +34,7 @@ def only_model(debate: Debate[Any]) -> str:
     beside = debate.checks & {BALLOT}
     spoke = {turn.model for turn in debate.transcript if turn.model and turn.kind not in beside}
     spoke = spoke or {seat.model for seat in debate.seats.values()}
-    return _shown(spoke.pop()) if len(spoke) == 1 else ""
-
-
-def _shown(model: str) -> str:
-    """Without the address of its server; that of a recording is nothing that could be called."""
-    return model.rpartition("#")[2].removeprefix("recorded:")
+    return short_model(spoke.pop()) if len(spoke) == 1 else ""
 
 
 def _models_of(debate: Debate[Any], seat: str) -> set[str]:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from moot.core.debate import Seat, Settings
 from moot.core.trust import JudgeNoise
+from moot.text.plain import comma_separated
 
 Depth: TypeAlias = Literal["quick", "normal", "careful"]
 
@@ -65,15 +66,10 @@ class JudgedSettings(Settings):
         return 0 if self.depth == "quick" else RESCORINGS
 
 
-def _listed(value: object) -> object:
-    """Names with commas between them, as they are typed."""
-    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
-
-
 class JurySettings(JudgedSettings):
     """What is chosen where judges of other models can be asked too."""
 
-    judges: Annotated[list[str], BeforeValidator(_listed)] = Field(
+    judges: Annotated[list[str], BeforeValidator(comma_separated)] = Field(
         default_factory=list,
         max_length=MORE_JUDGES,
         title="Further judges",

@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from moot.core.charts import CountChart
-from moot.core.debate import NO_USAGE, Answer, Outcome, Seat, Step, Turn, Usage
+from moot.core.debate import Answer, Outcome, Seat, Step, Turn, Usage
 from moot.core.fields import Words, at_most
+from moot.core.record import usage_of
 from moot.core.script import Debate, Script
 from moot.core.trust import BALLOT, PollResult, Relation, Trust
 from moot.text.language import Language
@@ -176,7 +177,7 @@ def _wanted(debate: Debate[Any]) -> int:
         return MOST
     if not (had and debate.settings.equal_cost):
         return first
-    return max(first, min(MOST, int(len(had) * _times(_usage_beside(debate), _used(had)))))
+    return max(first, min(MOST, int(len(had) * _times(_usage_beside(debate), usage_of(had)))))
 
 
 def _affordable(debate: Debate[Any], had: int, wanted: int) -> int:
@@ -213,7 +214,7 @@ def read_ballots(turns: Sequence[Turn]) -> Votes:
 
 def poll_result(turns: Sequence[Turn], options: Sequence[str], say: Language) -> PollResult:
     """What ballots said together; without a debate beside them."""
-    votes, used = read_ballots(turns), _used(turns)
+    votes, used = read_ballots(turns), usage_of(turns)
     answers = tuple(options) or (FOR, AGAINST)
     firsts = Counter(choice[0] for choice in votes.choices.values())
     most = max(firsts.values(), default=0)
@@ -327,13 +328,9 @@ def charts(outcome: Outcome | None) -> Iterator[CountChart]:
         yield CountChart(say("Independent answers"), say("ballots"), counts)
 
 
-def _used(turns: Sequence[Turn]) -> Usage:
-    return sum((turn.usage for turn in turns), NO_USAGE)
-
-
 def _usage_beside(debate: Debate[Any]) -> Usage:
     """What everything else has cost."""
-    return _used([turn for turn in debate.transcript if turn.kind != BALLOT])
+    return usage_of([turn for turn in debate.transcript if turn.kind != BALLOT])
 
 
 def _tokens(usage: Usage) -> int:

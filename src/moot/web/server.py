@@ -36,19 +36,9 @@ from moot.web.metrics import add_metrics
 from moot.web.openai import endpoint as openai_server
 from moot.web.pages.routes import add_pages
 from moot.web.protocol import MAX_HEAD, PIECE, BoundedProtocol
+from moot.web.statuses import status_of
 from moot.web.stream.hub import Hub
 
-STATUSES: dict[type[errors.MootError], int] = {
-    errors.InvalidInput: 400,
-    errors.NotFound: 404,
-    errors.WrongStatus: 409,
-    errors.Busy: 409,
-    errors.Fenced: 409,
-    errors.ScriptChanged: 409,
-    errors.DebateEnded: 409,
-    errors.ModelError: 502,
-    errors.StoreError: 503,
-}
 CODES = {404: "not_found", 405: "method_not_allowed"}
 SECONDS_IDLE = 60
 """A connection stays open for its next request; longer than the 5 s for which clients such as httpx would use it again:
@@ -212,8 +202,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 async def _moot_error(request: Request, error: errors.MootError) -> Response:
-    status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
-    return _problem(request, status, error.code, str(error))
+    return _problem(request, status_of(error), error.code, str(error))
 
 
 async def _invalid_request(request: Request, error: RequestValidationError) -> Response:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from moot.core.claims import Claim, How, Ledger
-from moot.export.charts.drawing import escaped, in_one_line, point
+from moot.export.charts.drawing import escaped, point
 from moot.reading.debate import Reading
 from moot.reading.seats import colours_of
+from moot.text.plain import in_one_line
 
 BOX, GAP, LEFT, TOP, BETWEEN = 234, 70, 40, 48, 14
 ROOM, LINES = 32, 4

@@ -17,7 +17,7 @@ from rich.cells import cell_len, set_cell_size
 
 from moot.reading.seats import COLOURS
 from moot.text.language import languages
-from moot.text.plain import printable
+from moot.text.plain import in_one_line
 
 WIDTH, WIDE = 360.0, 720.0
 LETTER = 7.0
@@ -167,10 +167,6 @@ def ticks(high: float, most: int = 6) -> tuple[float, ...]:
     power = 10.0 ** floor(log10(high / most))
     step = next(size * power for size in (1, 2, 5, 10, 20) if high / (size * power) <= most)
     return tuple(number * step for number in range(floor(high / step + 1e-9) + 1))
-
-
-def in_one_line(text: str) -> str:
-    return " ".join(printable(text).split())
 
 
 def escaped(text: str) -> str:

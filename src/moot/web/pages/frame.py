@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from moot.app import App
 from moot.core.debate import Status
 from moot.core.record import iso
-from moot.errors import Busy, MootError, NotFound, StoreError, WrongStatus
+from moot.errors import MootError, StoreError
 from moot.export.charts.figures import figure
 from moot.reading.words import notice_text, short_model, title_of
 from moot.text.plain import printable
@@ -25,13 +25,8 @@ from moot.web.pages.assets import Assets
 from moot.web.pages.faults import own_words
 from moot.web.pages.markdown import speech
 from moot.web.pages.views import ACTIONS, age_text, cell_text, cost_text, day_text, in_a_line, is_recorded, question_of
+from moot.web.statuses import page_status
 
-STATUS_OF: Mapping[type[MootError], HTTPStatus] = {
-    NotFound: HTTPStatus.NOT_FOUND,
-    WrongStatus: HTTPStatus.CONFLICT,
-    Busy: HTTPStatus.CONFLICT,
-    StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
-}
 TITLES = {
     403: "That came from another site",
     404: "This is not here",
@@ -65,7 +60,7 @@ class Frame:
 
     async def error(self, error: MootError) -> Response:
         """What went wrong, as a page: what it is, and what to do."""
-        status = status_of(error)
+        status = page_status(error)
         if isinstance(error, StoreError):  # which could not be asked how many wait either
             return HTMLResponse(self.refused(status, str(error)), status)
         return await self.page("error.html", status, **_told(status, str(error)))
@@ -73,11 +68,6 @@ class Frame:
     def refused(self, status: int, message: str) -> bytes:
         """The same for whoever was not let in, or asked for what there is not."""
         return bytes(self.bare("error.html", status, **_told(status, message)).body)
-
-
-def status_of(error: MootError) -> HTTPStatus:
-    known = (status for kind, status in STATUS_OF.items() if isinstance(error, kind))
-    return next(known, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def _told(status: int, message: str) -> dict[str, object]:

@@ -28,7 +28,7 @@ from moot.web.pages.assets import PREFIX
 from moot.web.pages.claims import claims_page
 from moot.web.pages.finished import FinishedPages
 from moot.web.pages.form_values import Posted, last
-from moot.web.pages.frame import Frame, status_of, to
+from moot.web.pages.frame import Frame, to
 from moot.web.pages.home import Home
 from moot.web.pages.live_page import LivePage
 from moot.web.pages.models_page import ModelsPage
@@ -36,6 +36,7 @@ from moot.web.pages.new_debate import NewDebate
 from moot.web.pages.posting import key_of, number, posted_by
 from moot.web.pages.source_views import source_page
 from moot.web.pages.views import ACTIONS
+from moot.web.statuses import page_status
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -179,7 +180,7 @@ class Pages:
         about = await (self.finished if reading.outcome else self._live).about(reading, fork_at)
         about |= {"typed": typed or {}, "fault": str(error) if error else ""}
         template = "outcome.html" if reading.outcome else "live.html"
-        return await self._page(template, status_of(error) if error else HTTPStatus.OK, **about)
+        return await self._page(template, page_status(error) if error else HTTPStatus.OK, **about)
 
 
 def _shown(frame: Frame, do: Handler) -> Handler:

@@ -16,10 +16,11 @@ from markupsafe import Markup
 from moot.core.debate import Action, Turn, Usage
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
+from moot.core.record import usage_of
 from moot.core.table import Bar, Cell
 from moot.examples.catalog import MODEL as EXAMPLE
 from moot.reading import words
-from moot.reading.debate import Reading, usage_of
+from moot.reading.debate import Reading
 from moot.reading.seats import chairs_of, colours_of
 from moot.text.plain import shortened
 from moot.web.pages.markdown import Citing, cited_speech
