@@ -96,3 +96,23 @@ def test_rounds_that_went_on_when_they_were_played_go_on_in_a_replay() -> None:
     assert [step.round for step in run.batch] == [2]
     run.advance(run.replayed())
     assert (run.batch, run.debate.stop_reason) == ((), "no_new_claims")
+
+
+def test_rounds_that_ended_when_they_were_played_end_in_a_replay() -> None:
+    record, turns, _ = read(FOLDER / "duel-2.json")
+    format = of_record(load(), record)
+
+    def lively(debate):  # type: ignore[no-untyped-def]
+        for round in debate.rounds(("debater_a",), closing=("judge",)):
+            yield from debate.ask("debater_a", "argument", round)
+        yield from debate.ask("judge", "verdict")
+
+    first = next(turn for turn in turns if turn.kind == "argument")
+    stored = [
+        replace(first, seat="debater_a", position=0, round=1),
+        replace(first, seat="judge", kind="verdict", position=1, round=None),
+    ]
+    for known, asked_next in ((1, ("debater_a", 2)), (2, ("judge", None))):
+        run = ScriptRun(replace(format, script=lively), format.open(record), stored[:known])
+        run.advance(run.replayed())
+        assert [(step.seat, step.round) for step in run.batch] == [asked_next]

@@ -207,6 +207,8 @@ class Debate(Generic[S]):
             if number > 1 and self._costs_too_much():
                 self.stop_reason = "max_cost"
                 return
+            if number > 1 and self._closed(closing):
+                return
             self._count()
             self._round_start, self._spoken_before = len(self.transcript), self._spoken
             round = _Round(number) if self.rehearsed and self.settings.max_rounds > 9 else number
@@ -230,6 +232,11 @@ class Debate(Generic[S]):
     def _went_on(self, round: int) -> bool:
         following = self.following()
         return following is not None and (following.round or 0) > round
+
+    def _closed(self, closing: Sequence[str]) -> bool:
+        """Whether no other round was played, for a reason that is no longer found."""
+        following = self.following()
+        return following is not None and following.round is None and following.seat in closing
 
     def asks(self, seat: str, kind: str, round: int | None, found: bool) -> bool:
         """Whether a step is asked for that depends on what code finds in texts: as stored, or else as `found`."""
