@@ -281,5 +281,7 @@ def _place(fault: ErrorDetails, found: Sequence[ErrorDetails]) -> str:
 def meant(name: str, known: Iterable[str]) -> str:
     """What somebody may have meant by a name that nothing has, as the end of a message; empty when nothing is near."""
     by_letters = {each.lower(): each for each in known}
-    near = get_close_matches(name[:40].lower(), by_letters, 1, 0.7)
+    name = name[:40].lower()
+    begun = sorted(each for each in by_letters if each.startswith(name) and len(name.strip("-")) > 2)
+    near = begun or get_close_matches(name, by_letters, 1, 0.7)
     return f", did you mean {by_letters[near[0]]}?" if near else ""

@@ -270,10 +270,15 @@ def refuse_ignored() -> None:
         if os.path.lexists(folder / FILE) and not (folder / FILE).is_file():
             raise InvalidInput(f"{folder / FILE} is no file, or a link to none: remove it")
     known = {f"MOOT_{name.upper()}" for name in AppSettings.model_fields} | NOT_SETTINGS
-    for variable in os.environ:
-        name = variable.upper().split("__")[0]  # MOOT_MODELS__JUDGE is a part of MOOT_MODELS
-        if name.startswith("MOOT_") and name not in known:
-            raise InvalidInput(f"the variable {variable} is no setting{meant(name, known) or '; unset it'}")
+    unknown = {
+        variable: name
+        for variable in os.environ
+        if (name := variable.upper().split("__")[0]).startswith("MOOT_")  # MOOT_MODELS__JUDGE is a part of MOOT_MODELS
+        and name not in known
+    }
+    if unknown:
+        told = (f"the variable {each} is no setting{meant(unknown[each], known) or '; unset it'}" for each in unknown)
+        raise InvalidInput("; ".join(told).replace("?; ", "? "))
 
 
 class ConfigFile(NamedTuple):

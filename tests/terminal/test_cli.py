@@ -261,6 +261,17 @@ def test_without_debates_the_list_says_how_to_start_one() -> None:
         ),
         (["discuss"], 2, "there is no command 'discuss'; see: moot --help"),
         (["show"], 2, "ID is missing; see: moot show --help"),
+        (["deb", "x"], 2, r"there is no command 'deb', did you mean debate\? see: moot --help"),
+        (["debate", "x", "--est"], 2, r"there is no option --est, did you mean --estimate\? see: moot debate --help"),
+        (["debate", "--format"], 2, "option '--format' requires an argument; see: moot debate --help"),
+        (["models", "pull", "--name"], 2, "option '--name' requires an argument; see: moot models pull --help"),
+        (["debate", "x", "--json=1"], 2, "option '--json' does not take a value; see: moot debate --help"),
+        (
+            ["debate", "Should", "we", "use", "Redis?"],
+            2,
+            r"too many words: we use Redis\?; put quotes around those that belong together; see: moot debate --help",
+        ),
+        (["doctor", "\x1b[31mnow"], 2, r"too many words: .*now; see: moot doctor --help"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

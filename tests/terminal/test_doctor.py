@@ -129,6 +129,12 @@ def test_a_misspelt_variable_is_named_with_the_one_that_was_meant() -> None:
         assert (ran.code, said in ran.out + ran.err) == (1 if words == ["doctor"] else 2, True)
 
 
+def test_every_misspelt_variable_is_named_at_once() -> None:
+    told = run("doctor", env={"MOOT_MODLE": "x", "MOOT_ZZZ": "x"}).out
+    assert "the variable MOOT_MODLE is no setting, did you mean MOOT_MODEL?" in told
+    assert "the variable MOOT_ZZZ is no setting; unset it" in told
+
+
 def test_a_folder_of_prompts_that_is_not_there_is_told_once() -> None:
     ran = run("doctor", env={"MOOT_PROMPTS": "nowhere"})
     assert (ran.code, ran.out.count("nowhere")) == (1, 1), ran.out

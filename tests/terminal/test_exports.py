@@ -73,6 +73,10 @@ def test_many_debates_are_chosen_by_format_status_and_time(capsys: pytest.Captur
             "failed",
         ),
         (
+            ["--all", "--as", "jsonl", "--output", "x", "--format", "dule"],
+            "no format named 'dule', did you mean duel? known: critique, duel, evaluation, panel, poll",
+        ),
+        (
             ["--all", "--as", "jsonl", "--output", "x", "--since", "soon"],
             "'soon' is no date or time; write one like 2026-01-31 or 2026-01-31T18:00:00+01:00",
         ),

@@ -56,6 +56,8 @@ def test_formats_and_providers_are_named_as_they_are() -> None:
     assert {*FORMATS} == {*formats.BUILT_IN}
     assert {*EXAMPLE_DEBATES} == {example.name for example in examples()}
     assert PROVIDERS.split() == [*(provider.name for provider in BUILT_IN), "local"]
+    shown = " ".join(run("debate", "-h").out.split())
+    assert f"Providers: {', '.join(PROVIDERS.split())}." in shown
 
 
 def completed(*words: str) -> list[str]:
@@ -76,6 +78,11 @@ def test_what_is_begun_is_completed() -> None:
 def test_a_group_without_a_command_shows_what_there_is() -> None:
     ran, other = run("templates"), run("templates", "-h")
     assert (ran.code, ran.err, ran.out) == (0, "", other.out)
+
+
+def test_help_may_be_asked_for_as_a_command() -> None:
+    for words in ([], ["debate"], ["templates", "show"]):
+        assert run("help", *words) == run(*words, "--help")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -198,9 +198,10 @@ def test_a_reader_who_has_left_is_told_of_once() -> None:
     assert (told, shown.lost) == (["left"], 11)
 
 
-@pytest.mark.parametrize("command", ["debate", "list", "help"])
+@pytest.mark.parametrize("command", ["debate", "list", "help", "group"])
 def test_a_full_disk_for_an_output_is_one_line(server: ModelServer, tmp_path: Path, command: str) -> None:
-    arguments = {"debate": [*DUEL, server.model], "list": ["debate", "--list"], "help": ["--help"]}[command]
+    plain = {"list": ["debate", "--list"], "help": ["--help"], "group": ["templates"]}
+    arguments = plain.get(command) or [*DUEL, server.model]
     with (
         open("/dev/full", "w") as full,
         ForkedPopen([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True) as process,
@@ -209,6 +210,11 @@ def test_a_full_disk_for_an_output_is_one_line(server: ModelServer, tmp_path: Pa
     assert (process.returncode, err) == (1, f"moot: cannot read or write: {os.strerror(errno.ENOSPC)}\n")
     if command == "debate":
         assert is_finished(tmp_path)
+
+
+def test_wrong_words_are_wrong_usage_also_where_nobody_can_be_told() -> None:
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([*COMMAND, "nothing"], stdout=full, stderr=full, check=False).returncode == 2
 
 
 def test_closed_streams_are_told_in_one_line_or_not_needed() -> None:

@@ -123,7 +123,8 @@ def test_chroma_keeps_the_vectors_if_the_user_wants_it(moot: Moot, cache: Path) 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["show", "six-whys"], 1, "no template named 'six-whys'; moot templates list shows all"),
+        (["show", "duck"], 1, "no template named 'duck'; moot templates list shows all"),
+        (["show", "six-whys"], 1, r"no template named 'six-whys', did you mean five-whys\? moot templates list .*"),
         (["remove", "six-whys"], 1, "no template.*'six-whys'.*"),
         (["remove", "five-whys"], 2, "the template 'five-whys' comes with moot and cannot be removed; .*"),
         (["remove", "../secrets"], 2, r"\.\./secrets: a template's name has small letters, .*"),

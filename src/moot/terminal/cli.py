@@ -302,12 +302,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
-        code = cli(sys.argv[1:] or ["--help"], prog_name="moot", standalone_mode=False)
+        code = _called(sys.argv[1:])
         sys.stdout.flush()
-    except click.ClickException as error:
-        code = misused(error)
-    except click.Abort:  # Ctrl-C before a command had begun
-        code = 130
     except OSError as error:  # of an output, most likely
         discard_stdout()
         code = _tell(error)
@@ -316,3 +312,16 @@ def main() -> None:
 
         leave(code or 0)
     sys.exit(code)
+
+
+def _called(words: list[str]) -> int | None:
+    """The exit code of the command; `moot help COMMAND` is `moot COMMAND --help`."""
+    if words[:1] in ([], ["help"]):
+        words = [*words[1:], "--help"]
+    try:
+        code: int | None = cli(words, prog_name="moot", standalone_mode=False)
+    except click.ClickException as error:
+        code = misused(error)
+    except click.Abort:  # Ctrl-C before a command had begun
+        code = 130
+    return code

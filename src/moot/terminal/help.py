@@ -60,6 +60,8 @@ EXAMPLES = {
 
 FIRST = (*EXAMPLES["demo"][:1], EXAMPLES["debate"][1], *EXAMPLES["doctor"])
 """What a newcomer does first."""
+_TOO_MUCH = "Got unexpected extra argument"
+"""How click begins to say so."""
 
 
 class Commands(click.Group):
@@ -71,6 +73,14 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.commands]
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except click.BadOptionUsage as error:  # click does not say of which command
+            if not error.ctx and ctx.invoked_subcommand:
+                error.ctx = click.Context(self.commands[ctx.invoked_subcommand], ctx, ctx.invoked_subcommand)
+            raise
 
 
 def with_examples(group: click.Group, words: str = "") -> None:
@@ -108,8 +118,9 @@ def misused(error: click.ClickException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # a group without its command: what there is
         click.echo(error.format_message())
         return 0
-    click.echo(f"moot: {_in_a_line(error)}", err=True)
-    return 2
+    from moot.terminal.exits import Exit, print_error
+
+    return print_error(_in_a_line(error), Exit.USAGE)
 
 
 def _in_a_line(error: click.ClickException) -> str:
@@ -124,5 +135,9 @@ def _in_a_line(error: click.ClickException) -> str:
         said = f"there is no command {error.command_name!r}{meant(error.command_name, error.possibilities or ())}"
     elif isinstance(error, click.MissingParameter) and error.param:
         said = error.param.get_error_hint(context).replace("'", "") + " is missing"
-    said = said[:1].lower() + said[1:] if said.startswith(("Option ", "Got ")) else said
+    elif said.startswith(_TOO_MUCH):
+        said = f"too many words: {said.partition('(')[2].removesuffix(')')}"
+        if context and any(isinstance(each, click.Argument) for each in context.command.params):
+            said += "; put quotes around those that belong together"
+    said = said[:1].lower() + said[1:] if said.startswith("Option ") else said
     return f"{said}{'' if said.endswith('?') else ';'} see: {context.command_path if context else 'moot'} --help"

@@ -10,8 +10,8 @@ from rich.console import Console
 from moot import settings
 from moot.app import build
 from moot.core.debate import Status
-from moot.errors import InvalidInput, WrongStatus
-from moot.formats import choices, load
+from moot.errors import InvalidInput, WrongStatus, meant
+from moot.formats import choices, find, load
 from moot.terminal.exits import Exit
 from moot.terminal.tables import STATS_HEADER, print_json, print_table, say, stats_row
 from moot.text.plain import printable
@@ -87,9 +87,12 @@ async def export_all(output: Path | None, style: str, status: str, format: str |
     if output is None or style != "jsonl":
         raise InvalidInput("many debates are written as JSON lines: moot export --all --as jsonl --output DIR")
     if status not in ("any", *Status):
-        raise InvalidInput(f"no status named {status!r}; known: any, {', '.join(Status)}")
+        known = ("any", *Status)
+        raise InvalidInput(f"no status named {status!r}{meant(status, known) or ';'} known: {', '.join(known)}")
     chosen = Chosen(None if status == "any" else Status(status), format, moment(since) if since else None)
     async with build(settings.load()) as app:
+        if format and not await app.list(limit=1, format=format):  # nor one of a format that was uninstalled
+            find(app.formats, format)
         manifest = await app.export_all(output, chosen)
     say(Console(stderr=True), f"{manifest['debates']} debates written to {output}")
 

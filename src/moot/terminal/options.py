@@ -51,7 +51,7 @@ model: Decorator = click.option(
     "--model",
     "-m",
     metavar="PROVIDER:MODEL",
-    help="For every seat; `moot models` shows what there is.",
+    help=f"For every seat; `moot models` shows what there is. Providers: {', '.join(PROVIDERS.split())}.",
     shell_complete=beginning_with(f"{name}:" for name in PROVIDERS.split()),
 )
 model_for: Decorator = click.option("--model-for", metavar="SEAT=MODEL", multiple=True, help="The model of one seat.")

@@ -25,7 +25,7 @@ def list_templates() -> None:
 
 
 @template_commands.command("show")
-@click.argument("name")
+@click.argument("name", help="As `moot templates list` shows it.")
 def show_template(name: str) -> None:
     """Show one template as a model reads it."""
     from moot.terminal import templates
@@ -34,7 +34,7 @@ def show_template(name: str) -> None:
 
 
 @template_commands.command("search")
-@click.argument("question")
+@click.argument("question", help="What would be debated.")
 @click.option("--top", type=Number(1), default=3, show_default=True, help="How many.")
 def search_templates(question: str, top: int) -> None:
     """Show which templates a question would get."""
@@ -44,7 +44,7 @@ def search_templates(question: str, top: int) -> None:
 
 
 @template_commands.command("add")
-@click.argument("file", type=FILE)
+@click.argument("file", type=FILE, help="Markdown, as docs/templates.md describes it.")
 def add_template(file: Path) -> None:
     """Check a template of your own and keep it."""
     from moot.terminal import templates
@@ -53,7 +53,7 @@ def add_template(file: Path) -> None:
 
 
 @template_commands.command("remove")
-@click.argument("name")
+@click.argument("name", help="One of your own.")
 def remove_template(name: str) -> None:
     """Remove a template of your own."""
     from moot.terminal import templates

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from moot import settings
 from moot.app import build
-from moot.errors import InvalidInput, NotFound
+from moot.errors import InvalidInput, NotFound, meant
 from moot.terminal.tables import print_table, say
 
 
@@ -23,7 +23,7 @@ async def show_template(name: str) -> None:
     async with build(settings.load()) as app:
         known = app.library.templates()
     if name not in known:
-        raise NotFound(f"no template named {name!r}; moot templates list shows all")
+        raise NotFound(f"no template named {name!r}{meant(name, known) or ';'} moot templates list shows all")
     say(Console(), f"{known[name].title}\n\n{known[name].when}\n\n{known[name].text}")
 
 
