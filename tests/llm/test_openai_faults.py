@@ -74,7 +74,8 @@ from moot.llm.client import Completion, Timeouts
 async def test_a_refusal_says_what_to_do(
     session: aiohttp.ClientSession, answer: Answer, kind: type[ModelError], message: str
 ) -> None:
-    assert told(await fail(session, answer)) == (kind, message, "")
+    listed = [answer] if kind is UnknownModel else []
+    assert told(await fail(session, answer, *listed)) == (kind, message, "")
 
 
 async def test_a_missing_key_is_asked_for(session: aiohttp.ClientSession) -> None:
@@ -104,6 +105,22 @@ async def test_the_wait_a_server_asks_for_is_read(
     assert isinstance(broken, ServerFault)
     assert (limited.retry_after, str(limited)) == (seconds, "acme has too many requests: no luck")
     assert (broken.retry_after, str(broken)) == (seconds, "acme failed (529): no luck")
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        (whole("200 OK", b'{"data": [{"id": "gpt-4.1"}, {"id": "o3"}]}'), ", did you mean gpt-4.1? "),
+        (whole("200 OK", b'{"data": [{"id": "o3"}]}'), "; "),
+        (whole("404 Not Found", b"no"), "; "),
+        (whole("200 OK", b"[]"), "; "),
+    ],
+)
+async def test_the_nearest_of_the_models_that_a_server_lists_is_named(
+    session: aiohttp.ClientSession, listed: bytes, message: str
+) -> None:
+    error = await fail(session, failing("404 Not Found"), sends(listed), request=replace(REQUEST, model="gtp-4.1"))
+    assert told(error) == (UnknownModel, f"acme has no model 'gtp-4.1'{message}`moot models` shows what there is", "")
 
 
 async def test_a_date_to_wait_for_is_read(session: aiohttp.ClientSession) -> None:

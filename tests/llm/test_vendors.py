@@ -51,8 +51,8 @@ async def ask(
     return completion, [received.body for received in server.requests]
 
 
-async def fail(session: aiohttp.ClientSession, provider: str, answer: Answer) -> ModelError:
-    async with BadServer(answer) as server:
+async def fail(session: aiohttp.ClientSession, provider: str, *answers: Answer) -> ModelError:
+    async with BadServer(*answers) as server:
         with pytest.raises(ModelError) as raised:
             await client_of(session, server, provider).complete(REQUEST, lambda text: None)
     return raised.value
@@ -217,7 +217,8 @@ async def test_gemini_s_errors_come_in_a_list(session: aiohttp.ClientSession) ->
     )
     assert completion.dropped == ("reasoning_effort",)
     missing = json.dumps([{"error": {"code": 404, "message": "models/m1 is not found for API version v1main"}}])
-    error = await fail(session, "gemini", sends(whole("404 Not Found", missing.encode())))
+    answer = sends(whole("404 Not Found", missing.encode()))
+    error = await fail(session, "gemini", answer, answer)
     assert told(error) == (UnknownModel, "gemini has no model 'm1'; `moot models` shows what there is", "")
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -19,7 +20,17 @@ import orjson
 from yarl import URL
 
 from moot.core.debate import JsonObject
-from moot.errors import BadReply, InvalidInput, ModelError, ModelTimeout, ReplyCut, Unreachable, WrongKey
+from moot.errors import (
+    BadReply,
+    InvalidInput,
+    ModelError,
+    ModelTimeout,
+    ReplyCut,
+    UnknownModel,
+    Unreachable,
+    WrongKey,
+    meant,
+)
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.faults import Refusal, fault
 from moot.llm.proxies import Proxy
@@ -98,7 +109,9 @@ class ModelServer:
         self._timeout = aiohttp.ClientTimeout(total=None, connect=self.timeouts.connect)
         self.api_key = (self.api_key or "").strip()
 
-    async def complete(self, call: Call[CapabilitiesT]) -> Completion:
+    async def complete(
+        self, call: Call[CapabilitiesT], list_models: Callable[[], Awaitable[Iterable[str]]]
+    ) -> Completion:
         call.reply = StreamedReply(self.name, call.request.max_tokens, call.wire)
         try:
             await self._receive(call)
@@ -106,6 +119,11 @@ class ModelServer:
             return _completion(call)
         except (ModelError, aiohttp.ClientError, TimeoutError) as problem:
             error = self._safe_error(problem, self._slowness(call), call.reply.text)
+        if isinstance(error, UnknownModel):
+            with suppress(ModelError):  # who lists none names none
+                name = f"{call.request.model!r}"
+                near = meant(call.request.model, await list_models())
+                error.args = (self._clean(str(error).replace(f"{name};", f"{name}{near or ';'}", 1)),)
         raise error  # not within `except`: what aiohttp raises holds the request's headers, and so the key
 
     async def fetch(

@@ -24,7 +24,8 @@ class OpenAIClient:
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         first = self._takes(request.model)
         takes = self._learned.get(request.model, first)
-        return await self._server.complete(Call(request, on_text, WIRE, first, takes, self._learned))
+        call = Call(request, on_text, WIRE, first, takes, self._learned)
+        return await self._server.complete(call, self.list_models)
 
     async def list_models(self) -> tuple[str, ...]:
         return await self._server.fetch(
