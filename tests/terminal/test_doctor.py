@@ -135,6 +135,12 @@ def test_every_misspelt_variable_is_named_at_once() -> None:
     assert "the variable MOOT_ZZZ is no setting; unset it" in told
 
 
+def test_certificates_that_are_not_there_are_told() -> None:
+    ran = run("doctor", env={"SSL_CERT_FILE": "/nowhere/company.pem"})
+    said = "✗ certificates /nowhere/company.pem\n    SSL_CERT_FILE names no file; name one, or unset it\n"
+    assert (ran.code, said in ran.out) == (1, True), ran.out
+
+
 def test_a_folder_of_prompts_that_is_not_there_is_told_once() -> None:
     ran = run("doctor", env={"MOOT_PROMPTS": "nowhere"})
     assert (ran.code, ran.out.count("nowhere")) == (1, 1), ran.out

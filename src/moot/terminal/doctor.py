@@ -6,7 +6,7 @@ import asyncio
 import errno
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -104,7 +104,7 @@ async def _checks() -> AsyncIterator[_Check]:
             yield await _check(f"decisions go to {chosen.decisions}", asyncio.to_thread(Place(chosen.decisions).check))
             yield _room_check(settings.data_folder())
             yield await _page_check(chosen.host, chosen.port)
-            for each in _name_checks(app):
+            for each in (*_certificate_checks(app.environ), *_name_checks(app)):
                 yield each
             async for check in _prompt_checks(app):
                 yield check
@@ -145,6 +145,13 @@ async def _rendered(app: App, own: OwnPrompts, file: Path) -> None:
             raise
     except MootError:
         return
+
+
+def _certificate_checks(environ: Mapping[str, str]) -> Iterator[_Check]:
+    """Python passes over a file of certificates that is not there."""
+    named = environ.get("SSL_CERT_FILE")
+    if named and not Path(named).is_file():
+        yield _Check(False, f"certificates {named}", "SSL_CERT_FILE names no file; name one, or unset it")
 
 
 def _name_checks(app: App) -> Iterator[_Check]:
