@@ -15,7 +15,8 @@ from moot.formats import load
 from moot.formats.duel.format import DUEL
 from moot.reading.debate import Reading
 from moot.testing import ScriptedModel, scripted_app
-from stage import Panelists, Stage
+from moot.text.markdown import unmarked
+from stage import ID, Panelists, Stage
 
 NEW = Stage().new
 
@@ -92,3 +93,14 @@ async def calls_to_read_a_panel(rounds: int) -> int:
 async def test_reading_a_debate_twice_as_long_is_no_more_than_twice_the_work() -> None:
     short, long = [await calls_to_read_a_panel(rounds) for rounds in (12, 24)]
     assert long < 2.2 * short
+
+
+async def test_claims_are_shown_in_words_and_not_in_marks_of_markdown() -> None:
+    panelists = Panelists(opening="**Use `Redis` now.** It is fast.", notes="no JSON")
+    stage = Stage(panelists, format=load()["panel"], settings={"ledger": "end"})
+    await stage.run()
+    stored = await stage.store.load(ID)
+    ledger = Reading(stored, stage.format).ledger
+    assert ledger
+    assert {claim.text for claim in ledger.claims if claim.turn < 4} == {"Use Redis now."}
+    assert unmarked("It is _fast_, and 2 * 3 * snake_case stay.") == "It is fast, and 2 * 3 * snake_case stay."

@@ -1053,6 +1053,33 @@ def test_trouble_stands_in_its_lane_and_is_ended_by_hand(theatre: Theatre, page:
     expect(page.locator("#verdict .headline")).to_be_visible()
 
 
+def test_trouble_of_a_check_opens_its_fold_until_it_is_over(theatre: Theatre, page: Page) -> None:
+    model = Overloaded(theatre, "You are now the scribe")
+    debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=1, depth="normal")
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    checks = page.locator(".checks").first
+    expect(checks.locator(".trouble:visible")).to_have_count(1)
+    model.is_down = False
+    checks.get_by_role("button", name="Try now").click()
+    expect(checks.locator(".turn").first).to_be_hidden()
+    theatre.do(lambda app: app.stop(debate_id))
+
+
+def test_who_gives_a_seat_another_model_is_told_that_it_waits_for_those_beside_it(theatre: Theatre, page: Page) -> None:
+    model = Overloaded(theatre, "settled.\n</turn>\n\nYou are")
+    debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=1)
+    page.goto(f"{theatre.url}/debates/{debate_id}")
+    page.get_by_role("button", name="Use another model for this seat").click()
+    page.keyboard.type("scripted:other")
+    page.keyboard.press("Enter")
+    expect(page.locator(".lanes .trouble").first).to_have_text(re.compile("^scripted:other takes this seat"))
+    expect(page.locator("#retrying")).to_have_text("1 retrying")
+    model.is_down = False
+    page.get_by_role("button", name="Try now").click()
+    expect(page.locator(".trouble")).to_have_count(0)
+    theatre.do(lambda app: app.stop(debate_id))
+
+
 def test_a_debate_in_trouble_says_so_in_the_list(theatre: Theatre, page: Page) -> None:
     Overloaded(theatre, " AGAINST this")
     debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1)

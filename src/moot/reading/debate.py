@@ -34,6 +34,7 @@ from moot.reading.unreadable import read_outcome
 from moot.reading.words import STATUS_TEXTS
 from moot.sources.references import Index, SourceReport, index
 from moot.sources.source import Source
+from moot.text.markdown import unmarked
 
 T = TypeVar("T")
 CHANGED = (ScriptChanged, ValidationError)
@@ -167,9 +168,11 @@ class Reading:
     @cached_property
     def ledger(self) -> Ledger | None:
         """The claims of the debate so far; None where nobody notes them, or its format cannot read its turns."""
-        if self.outcome and self.outcome.ledger:
-            return self.outcome.ledger
-        return self._read(self.format.claims, None)
+        found = self.outcome.ledger if self.outcome else None
+        found = found or self._read(self.format.claims, None)
+        return found and found.model_copy(
+            update={"claims": [claim.model_copy(update={"text": unmarked(claim.text)}) for claim in found.claims]}
+        )
 
     @cached_property
     def charts(self) -> Sequence[ChartData]:

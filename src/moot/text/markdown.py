@@ -107,6 +107,14 @@ def in_line(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|~#!&$])", r"\\\1", " ".join(readable(text).split()))
 
 
+def unmarked(text: str) -> str:
+    """A line of markdown in its words alone, for places that show letters as they are: **so** is so."""
+    if not re.search(r"[*_`]", text):
+        return text
+    parts = _reader().parseInline(text)[0].children or ()
+    return "".join(" " if part.type in ("softbreak", "hardbreak") else part.content for part in parts)
+
+
 def readable(text: str) -> str:
     return _INVISIBLE.sub("\ufffd", _LINE_BREAK.sub("\n", text))
 

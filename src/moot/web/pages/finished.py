@@ -15,6 +15,7 @@ from moot.errors import InvalidInput
 from moot.reading.comparison import Comparison, Piece, marked
 from moot.reading.debate import Reading
 from moot.reading.inspection import inspection
+from moot.text.markdown import unmarked
 from moot.text.plain import shortened, whole_number
 from moot.web.pages.outcome_views import outcome_page
 
@@ -135,7 +136,7 @@ def _texts(both: Comparison) -> Iterator[Texts]:
         ("How far it can be trusted", _trust),
         ("Dissent", _dissent),
     ):
-        a, b = (read(each) for each in (both.a, both.b))
+        a, b = ("\n".join(map(unmarked, read(each).split("\n"))) for each in (both.a, both.b))
         if a or b:
             yield Texts(title, *marked(a, b), strong=title == "Outcome")
 

@@ -18,7 +18,8 @@ from moot.reading.debate import Reading
 from moot.reading.seats import chairs_of, colours_of
 from moot.reading.sources import read_text
 from moot.web.pages.claims import claims_pane
-from moot.web.pages.views import Cards, TurnCard, cards, cost_text, deadline_of
+from moot.web.pages.running_on import money
+from moot.web.pages.views import Cards, TurnCard, cards, cost_text, deadline_of, is_recorded
 
 PhaseState: TypeAlias = Literal["done", "now", "next"]
 FEW_ROUNDS = 3
@@ -198,8 +199,7 @@ def _spent(reading: Reading, typical: Usage | None) -> Spent:
     of = f" of {limit:,}" if isinstance(limit, int) else ""
     about = "about " if usage.estimated else ""
     cost = cost_text(usage) if usage.cost else ""
-    if typical and typical.cost:
-        cost = f"{cost or '$0'} of about {cost_text(typical)}"
-    return Spent(
-        seconds, most if isinstance(most, int | float) else None, f"{about}{usage.output_tokens:,}{of} tokens", cost
-    )
+    if typical and typical.cost and (usage.cost is not None or not usage.calls):
+        cost = f"{cost or '$0'} of about {money(typical.cost)}"
+    limited = isinstance(most, int | float) and not is_recorded(reading)  # a recording ends long before its limit
+    return Spent(seconds, most if limited else None, f"{about}{usage.output_tokens:,}{of} tokens", cost)

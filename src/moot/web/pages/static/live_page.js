@@ -68,6 +68,12 @@ function refresh() {
   return refreshing;
 }
 
+function phaseInSight() {
+  const now = document.querySelector("#phases .now");
+  const list = now?.parentElement;
+  if (list) list.scrollLeft += now.getBoundingClientRect().right - Math.min(now.getBoundingClientRect().right, list.getBoundingClientRect().right);
+}
+
 function firstMissing() {
   let position = 0;
   while (document.querySelector(`#card-${position}:not(.speaking, .waiting-turn)`)) position += 1;
@@ -80,6 +86,7 @@ function show(fresh) {
   const asked = controls().querySelector("[data-ask]") !== null;
   keepPlace(() => renew(fresh));
   speaking.chip();
+  phaseInSight();
   ran = performance.now();
   tick();
   mark(status);
@@ -268,7 +275,9 @@ document.addEventListener("submit", async (event) => {
   const words = take(form);
   if (event.submitter) event.submitter.disabled = true;
   if ("ask" in form.dataset) follow.choose(true);  // who answers wants to see what comes of it
-  if (!await post(form.getAttribute("action"), data)) giveBack(words);
+  const done = await post(form.getAttribute("action"), data);
+  if (!done) giveBack(words);
+  else if (form.closest(".trouble")) speaking.reseated(Number(form.closest(".turn").dataset.position), data.get("model"));
   if (event.submitter) event.submitter.disabled = false;
 });
 
@@ -346,6 +355,7 @@ setInterval(tick, 1000);
 tick();
 mark(controls().dataset.status);
 offerNotes();
+phaseInSight();
 ask();
 follow.begin();
 stream.connect();

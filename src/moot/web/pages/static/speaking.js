@@ -202,6 +202,8 @@ export function retrying(event) {
   turn.node.classList.add("waiting-turn");
   turn.node.classList.remove("speaking");
   turn.doing.textContent = "is waiting";
+  const checks = event.seconds >= 2 && turn.node.closest(".checks:not([data-troubled], [open])");
+  if (checks) checks.open = checks.dataset.troubled = true;
   tabs.arrange();
   if (event.seconds > LONG) say(`${event.title} waits: ${event.error}. Attempt ${event.attempt} of ${event.attempts} in ${Math.round(event.seconds)} seconds.`);
   tick();
@@ -214,6 +216,11 @@ function calm(turn) {
   turn.node.classList.remove("waiting-turn");
   turn.node.classList.add("speaking");
   turn.doing.textContent = "is speaking";
+  const checks = turn.node.closest(".checks[data-troubled]");
+  if (checks && !checks.querySelector(".trouble")) {
+    checks.open = false;
+    delete checks.dataset.troubled;
+  }
   tabs.arrange();
   chip();
 }
@@ -232,11 +239,22 @@ function troubleBox(event) {
   return box;
 }
 
+export function reseated(position, model) {
+  // Its seat has another model, which speaks at once or, where others speak beside it, after them.
+  const trouble = turns.get(position)?.trouble;
+  if (!trouble || trouble.over) return;
+  trouble.over = true;
+  trouble.box.replaceChildren(element("b", {dir: "auto"}, `${model} takes this seat`), element("span", {}, "It speaks as soon as those beside it are done."));
+  say(`${model} takes the seat of ${trouble.event.title}`);
+  chip();
+}
+
 export function tick() {
   for (const {trouble} of turns.values()) {
-    if (!trouble) continue;
-    const left = Math.max(0, Math.min(trouble.event.seconds, (trouble.due - Date.now()) / 1000));
-    trouble.box.querySelector(".when").textContent = left >= 1 ? `in ${Math.round(left)} s` : "now";
+    if (!trouble || trouble.over) continue;
+    const due = (trouble.due - Date.now()) / 1000;
+    const left = Math.max(0, Math.min(trouble.event.seconds, due));
+    trouble.box.querySelector(".when").textContent = left >= 1 ? `in ${Math.round(left)} s` : due > -LONG ? "now" : "when its turn comes";
     const bar = trouble.box.querySelector("progress");
     if (bar) bar.value = trouble.event.seconds - left;
     trouble.box.querySelector(".others").hidden = ![...turns.values()].some((other) => !other.trouble);
@@ -245,7 +263,7 @@ export function tick() {
 }
 
 export function chip() {
-  const waiting = [...turns.values()].filter((turn) => turn.trouble && turn.trouble.event.seconds >= 1).length;
+  const waiting = [...turns.values()].filter((turn) => turn.trouble && !turn.trouble.over && turn.trouble.event.seconds >= 1).length;
   const shown = document.getElementById("retrying");
   shown.hidden = !waiting;
   shown.textContent = `${waiting} retrying`;
