@@ -201,5 +201,6 @@ def _spent(reading: Reading, typical: Usage | None) -> Spent:
     cost = cost_text(usage) if usage.cost else ""
     if typical and typical.cost and (usage.cost is not None or not usage.calls):
         cost = f"{cost or '$0'} of about {money(typical.cost)}"
-    limited = isinstance(most, int | float) and not is_recorded(reading)  # a recording ends long before its limit
-    return Spent(seconds, most if limited else None, f"{about}{usage.output_tokens:,}{of} tokens", cost)
+    # a recording ends long before its limit
+    limit_seconds = most if isinstance(most, int | float) and not is_recorded(reading) else None
+    return Spent(seconds, limit_seconds, f"{about}{usage.output_tokens:,}{of} tokens", cost)
