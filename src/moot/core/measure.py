@@ -147,6 +147,20 @@ class _Reader:
         return self.visible <= visible and all(at >= self.count for at in visible - self.visible)
 
 
+class _Start(NamedTuple):
+    """What the first who was shown no turn has read: nothing but what everybody reads."""
+
+    node: _Node
+    count: int
+    role: Role
+
+    def is_passed_by(self, step: Step) -> bool:
+        """Whether a step is shown no turn of that time, and whatever else stands there in its order."""
+        if not isinstance(step.visible, frozenset) or any(at < self.count for at in step.visible):
+            return False
+        return step.order is None or step.order[: self.count] == tuple(range(self.count))
+
+
 class Measure:
     """How long each prompt of a rehearsal is, and how much of it was sent before."""
 
@@ -155,14 +169,18 @@ class Measure:
         self._prompts = prompts
         self._root = _Node()
         self._readers: dict[object, list[_Reader]] = {}
+        self._starts: dict[str, _Start] = {}
+        """Rules → where others who read them can begin."""
         self._rendered: dict[object, str] = {}
         self.made_up: dict[int, MadeUp] = {}
         """Position → how long a turn is."""
 
     def prompt(self, debate: Debate[Any], step: Step) -> Prompt:
-        reader = self._reader(debate, step)
+        rules, reader = self._reader(debate, step)
         for piece in self._new(reader, debate, step):
             reader.node = reader.node.add(piece)
+        if step.visible == frozenset():
+            self._starts.setdefault(rules, _Start(reader.node, reader.count, reader.role))
         reader.began.setdefault(step.round, reader.node)
         now = self._prompts.instruction(self._format, debate, step, len(debate.transcript))
         return Prompt(reader.node, self._piece(_joint(reader.role, "user") + now))
@@ -172,7 +190,7 @@ class Measure:
         for reader in chain.from_iterable(self._readers.values()):
             reader.pass_over(round, rounds, turns)
 
-    def _reader(self, debate: Debate[Any], step: Step) -> _Reader:
+    def _reader(self, debate: Debate[Any], step: Step) -> tuple[str, _Reader]:
         aliases = None if step.aliases is None else tuple(step.aliases.items())
         rules = self._rules(debate, step, aliases)
         alone = layout(self._format, debate, step) == "per_seat"
@@ -180,9 +198,15 @@ class Measure:
         readers = self._readers.setdefault(whose, [])
         reader = next((each for each in reversed(readers) if each.reads_on(step)), None)
         if reader is None:
-            readers.append(reader := _Reader(self._root.add(self._piece(rules))))
+            readers.append(reader := self._beginning(rules, step))
         reader.visible = step.visible
-        return reader
+        return rules, reader
+
+    def _beginning(self, rules: str, step: Step) -> _Reader:
+        start = self._starts.get(rules)
+        if start and start.is_passed_by(step):
+            return _Reader(start.node, count=start.count, role=start.role)
+        return _Reader(self._root.add(self._piece(rules)))
 
     def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
         """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""

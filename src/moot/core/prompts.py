@@ -7,9 +7,11 @@ order, and last what this seat is to do now; so every call repeats most of an ea
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -245,10 +247,15 @@ def _shown(debate: Debate[Any], step: Step, since: int) -> Sequence[int]:
     new = places(debate, step)[since:]
     if step.visible is None:
         return new
-    others = {turn.position for seat in ("human", RESEARCHER.name) for turn in debate.of_seat(seat)}
+    first = 0 if step.order else since
+    others = {turn.position for seat in ("human", RESEARCHER.name) for turn in _from(first, debate.of_seat(seat))}
     if step.order or isinstance(step.visible, range):
         return [at for at in new if at in step.visible or at in others]
     return sorted(at for at in step.visible | others if at in new)
+
+
+def _from(position: int, turns: Sequence[Turn]) -> Sequence[Turn]:
+    return turns[bisect_left(turns, position, key=attrgetter("position")) :]
 
 
 def _readable(debate: Debate[Any], step: Step, before: int) -> Iterator[Turn]:
