@@ -28,6 +28,7 @@ from moot.core.table import Rows
 from moot.core.trust import Basis, Coverage, Trust
 from moot.core.usage import NO_USAGE as NO_USAGE
 from moot.core.usage import Usage as Usage
+from moot.core.value import value
 from moot.sources.source import WHOLE, Source
 from moot.text.language import Language, language_of
 
@@ -134,7 +135,7 @@ class Answer(BaseModel):
 Evidence: TypeAlias = Literal["search", "cited", "none"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Step:
     """The script's request: this seat, this kind, this round, now."""
 

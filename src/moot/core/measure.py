@@ -151,14 +151,14 @@ class _Start(NamedTuple):
     """What the first who was shown no turn has read: nothing but what everybody reads."""
 
     node: _Node
-    count: int
+    turns: int
     role: Role
 
     def is_passed_by(self, step: Step) -> bool:
         """Whether a step is shown no turn of that time, and whatever else stands there in its order."""
-        if not isinstance(step.visible, frozenset) or any(at < self.count for at in step.visible):
+        if not isinstance(step.visible, frozenset) or any(at < self.turns for at in step.visible):
             return False
-        return step.order is None or step.order[: self.count] == tuple(range(self.count))
+        return step.order is None or step.order[: self.turns] == tuple(range(self.turns))
 
 
 class Measure:
@@ -205,7 +205,7 @@ class Measure:
     def _beginning(self, rules: str, step: Step) -> _Reader:
         start = self._starts.get(rules)
         if start and start.is_passed_by(step):
-            return _Reader(start.node, count=start.count, role=start.role)
+            return _Reader(start.node, count=start.turns, role=start.role)
         return _Reader(self._root.add(self._piece(rules)))
 
     def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from moot.core.debate import MAX_FAULT, Step, Usage
@@ -122,5 +122,5 @@ def _calls(asked: Asked, spoken: int) -> Iterator[_Call]:
 
 def _output_price(call: _Call, price: Price) -> float:
     """Of a token that it writes."""
-    silent = replace(call.usage, output_tokens=0)
+    silent = Usage(input_tokens=call.input, calls=1, estimated=True)
     return ((price(call.model, call.usage) or 0.0) - (price(call.model, silent) or 0.0)) / call.output

@@ -37,9 +37,10 @@ class PromptFiles:
         )
         self._environment.filters["data"] = data
         self.used = cache(self._used)
+        self._template = cache(self._environment.get_template)
 
     def render(self, kind: str, variables: Mapping[str, object]) -> str:
-        return self._environment.get_template(f"{kind}.md").render(variables).strip()
+        return self._template(f"{kind}.md").render(variables).strip()
 
     def _used(self, kind: str) -> Collection[str] | None:
         """The names of the variables it speaks of; None when that cannot be told from its file alone."""

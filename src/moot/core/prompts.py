@@ -159,7 +159,11 @@ class Prompts:
             **step.variables,
         )
         found = passages(debate, step, at)
-        handed = self._render(format, "evidence", passages=found, cited=step.evidence == "cited") if found else ""
+        cited = step.evidence == "cited"
+        handed = debate.once(
+            ("handed", found, cited),
+            lambda: self._render(format, "evidence", passages=found, cited=cited) if found else "",
+        )
         false = told_to(debate, step, at, self._names(format, debate, step)) if not format.own_sources else []
         told = self._render(format, "false_quotes", told=false) if false else ""
         return "\n\n".join(filter(None, (handed, told, task)))
@@ -210,10 +214,14 @@ def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["shared", "per_seat"]:
     """`shared` when one model fills all seats of the step's group."""
-    group = format.seat(step.seat).group
-    seated = (seat.name for seat in format.seats if seat.group == group and seat.name in debate.seats)
-    models = {debate.seats[name].model for name in seated}
+    group = debate.once(("group", step.seat), lambda: _group(format, debate, step.seat))
+    models = {debate.seats[name].model for name in group}
     return "shared" if len(models) <= 1 else "per_seat"
+
+
+def _group(format: AnyFormat, debate: Debate[Any], seat: str) -> Sequence[str]:
+    group = format.seat(seat).group
+    return [seat.name for seat in format.seats if seat.group == group and seat.name in debate.seats]
 
 
 def data(text: str) -> str:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from moot.core.usage import NO_USAGE, Usage
+from moot.core.value import value
 from moot.text.language import Language, language_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Turn:
     """The stored answer to one step; written once, never changed."""
 

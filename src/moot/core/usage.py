@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from moot.core.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens of one turn and what they cost; `estimated` when the server reported none."""
 
@@ -20,6 +20,8 @@ class Usage:
     """US dollars; None when a price is unknown."""
 
     def __add__(self, other: Usage) -> Usage:
+        if other is NO_USAGE:
+            return self
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,

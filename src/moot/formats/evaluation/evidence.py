@@ -14,6 +14,7 @@ from moot.formats.evaluation.concessions import concessions
 from moot.formats.evaluation.settings import SIDES
 from moot.sources import quotes
 from moot.sources.citations import citations
+from moot.sources.source import Source
 from moot.text.language import Language
 
 MIN_WORDS = 4
@@ -90,8 +91,7 @@ def _handed_in(turn: Turn) -> Iterator[tuple[int, str]]:
 
 
 def _all_quoted(debate: Debate[Any], turn: Turn) -> Iterator[Quote]:
-    idea = debate.settings.quotable(debate.topic)
-    sources = [source.text for source in debate.sources_before(turn.position)]
+    idea, sources = debate.settings.quotable(debate.topic), debate.sources_before(turn.position)
     handed_in = [each for each in quoted(turn, idea) if not (each.false and _stands_in(each.text, sources))]
     yield from handed_in
     if not (in_prose := tuple(_in_prose(turn.content, bool(sources)))):
@@ -105,9 +105,9 @@ def _all_quoted(debate: Debate[Any], turn: Turn) -> Iterator[Quote]:
             yield Quote(turn.seat, text, *found)
 
 
-def _stands_in(quote: str, sources: Iterable[str]) -> bool:
+def _stands_in(quote: str, sources: Iterable[Source]) -> bool:
     """Whether it is a source's, and not the idea's to have."""
-    return any(quotes.contains(quote, text) for text in sources)
+    return any(quotes.contains(quote, source.text) for source in sources)
 
 
 def _in_prose(text: str, with_sources: bool) -> Iterator[str]:

@@ -162,8 +162,10 @@ def _argue(debate: Evaluating, group: Sequence[TopicDebate], rules: Rules) -> Sc
         left = len(waves) - at
         most = max(1, _output_left(debate, len(group)) // (len(group) * left))
         last = left <= len(SIDES)
-        steps = [rules.speech(debate, hearing, rules.order(hearing.number)[place], kind, last) for hearing in group]
-        turns = yield from debate.ask_all([replace(step, max_tokens=most) for step in steps])
+        sides = [rules.order(hearing.number)[place] for hearing in group]
+        turns = yield from debate.ask_all(
+            [rules.speech(debate, *each, kind, last, most) for each in zip(group, sides, strict=True)]
+        )
         for hearing, turn in zip(group, turns, strict=True):
             hearing.turns.append(turn)
 

@@ -62,8 +62,8 @@ class Rules:
 
     order: Callable[[int], Sequence[str]]
     """Number of a topic → the sides as they speak on it."""
-    speech: Callable[[Evaluating, TopicDebate, str, str, bool], Step]
-    """What a side is asked for: of this seat, of this kind, as its last word or not."""
+    speech: Callable[[Evaluating, TopicDebate, str, str, bool, int], Step]
+    """What a side is asked for: of this seat, of this kind, as its last word or not, in so many tokens at most."""
     judging: Callable[[Evaluating, TopicDebate, JudgeView], Step]
     judged: Callable[[Evaluating, TopicDebate, Judged], TopicVerdict]
 
@@ -82,7 +82,7 @@ def _neutral_names(idea: str) -> Sequence[str]:
     return () if any(TITLES[side] in idea for side in SIDES) else neutral_names(idea)
 
 
-def speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last: bool) -> Step:
+def speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last: bool, most: int) -> Step:
     names = names_of(debate, hearing.number)
     return Step(
         seat,
@@ -99,6 +99,7 @@ def speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last:
             "raised": hearing.raised,
             "last": last,
         },
+        max_tokens=most,
         visible=hearing.visible,
         looks_for=(hearing.topic.name, hearing.position(seat)),
     )

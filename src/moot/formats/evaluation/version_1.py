@@ -51,7 +51,7 @@ def notes(debate: Evaluating, turn: Turn) -> tuple[str, ...]:
             return ()
 
 
-def _speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last: bool) -> Step:
+def _speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last: bool, most: int) -> Step:
     return Step(
         seat,
         kind,
@@ -65,6 +65,7 @@ def _speech(debate: Evaluating, hearing: TopicDebate, seat: str, kind: str, last
             "raised": hearing.raised,
             "last": last,
         },
+        max_tokens=most,
         visible=hearing.visible,
     )
 
