@@ -17,12 +17,6 @@ class _Environment(jinja2.Environment):
         return {**self.globals, **(d or {})}
 
 
-@cache
-def prompt_files(folders: tuple[Path, ...], data: Callable[[str], str]) -> PromptFiles:
-    """Read and compiled once in a process: that takes longer than many a debate."""
-    return PromptFiles(folders, data)
-
-
 class PromptFiles:
     """Files `<kind>.md`, each in the first of the folders that has it."""
 

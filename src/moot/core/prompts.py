@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -176,12 +177,12 @@ class Prompts:
 
     def used_by_rules(self, format: AnyFormat, rules: str) -> Collection[str] | None:
         """The names of the variables that the rules speak of; None when that cannot be told from their file alone."""
-        return None if self.own else _files_of(format).used(rules)
+        return None if self.own else _files_in(format.folder).used(rules)
 
     def _render(self, format: AnyFormat, name: str, **variables: object) -> str:
         if self.own and (own := self.own.render(format.name, name, variables)) is not None:
             return own
-        return _files_of(format).render(name, variables)
+        return _files_in(format.folder).render(name, variables)
 
 
 def has_short_prompts(format: AnyFormat) -> bool:
@@ -189,10 +190,12 @@ def has_short_prompts(format: AnyFormat) -> bool:
     return (format.folder / f"{RULES}.small.md").is_file()
 
 
-def _files_of(format: AnyFormat) -> PromptFiles:
-    from moot.core.prompt_files import prompt_files  # Jinja is slow to import, and a list needs none
+@cache
+def _files_in(folder: Path) -> PromptFiles:
+    """Read and compiled once in a process: that takes longer than many a debate."""
+    from moot.core.prompt_files import PromptFiles  # Jinja is slow to import, and a list needs none
 
-    return prompt_files((format.folder, SHARED), data)
+    return PromptFiles((folder, SHARED), data)
 
 
 def _own_prompts(folder: Path) -> OwnPrompts:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from moot.core.debate import (
     NO_USAGE,
@@ -283,7 +283,8 @@ class Debate(Generic[S]):
         """What a format derives from turns, made the first time it is asked for; the key says which turns."""
         if key not in self._kept:
             self._kept[key] = make()
-        return cast(T, self._kept[key])
+        kept: T = self._kept[key]
+        return kept
 
     def _count(self) -> None:
         if self._counted == len(self.transcript):  # as nearly always

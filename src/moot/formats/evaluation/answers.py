@@ -71,7 +71,9 @@ def _first(number: int, parts: list[Any]) -> list[Any]:
 
 def _numbers(value: object) -> list[int]:
     """The numbers of arguments, however they are listed: `[1, "argument 2"]`, `"1 and 2"`."""
-    parts = value if isinstance(value, list) else [] if value is None else [value]
+    if value in (None, []):
+        return []
+    parts = value if isinstance(value, list) else [value]
     return sorted({*map(int, re.findall(r"(?<![-.\d])\d{1,3}(?!\.?\d)", "\n".join(map(str, parts))))})
 
 
