@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import cProfile
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -242,6 +243,31 @@ async def test_an_estimate_renders_the_same_rules_once_for_each_topic() -> None:
     app.prompts = CountedPrompts()
     await app.estimate("evaluation", "Cats?", largest("evaluation", topics := 40))
     assert app.prompts.rules_rendered == 1 + topics  # for who prepares, and for each topic
+
+
+class FoundBefore(Prompts):
+    """Counts how often what was found for earlier topics is read, by topic and place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times = Counter[tuple[int | None, int]]()
+
+    def read(self, format: AnyFormat, debate: Debate[Any], step: Step, since: int = 0) -> Iterator[Part]:
+        for part in super().read(format, debate, step, since):
+            turn = None if part.position is None else debate.transcript[part.position]
+            if turn and turn.seat == "researcher" and turn.round != step.round and debate.rehearsed == "most":
+                self.times[step.round, turn.position] += 1
+            yield part
+
+
+async def test_an_estimate_reads_what_was_found_for_earlier_topics_once_for_each_order_of_the_sides() -> None:
+    app = scripted_app(ScriptedModel(longest_replies))
+    app.prompts = prompts = FoundBefore()
+    sources = {"sources": [{"name": "Numbers", "text": "1234 " * 20_000}]}
+    settings = {**largest("evaluation", 5), **sources, "research": True, "depth": "careful"}
+    await app.estimate("evaluation", "Cats?", {**settings, "models": {"advocate": "scripted:other"}})
+    assert len(prompts.times) == 2 * (1 + 2 + 3 + 4)  # two were looked up for each
+    assert {*prompts.times.values()} == {2}  # not for every seat with a model of its own
 
 
 async def test_an_estimate_needs_no_outcome() -> None:
