@@ -38,8 +38,8 @@ def usable(page: Page, url: str) -> float:
     """Seconds until the first turn has been opened."""
     began = time.perf_counter()
     page.goto(url, wait_until="domcontentloaded")
-    page.locator("#turn-0 summary").click()
-    page.locator("#turn-0[open]").wait_for()
+    page.locator("#transcript details.turn:visible > summary").first.click()
+    page.locator("#transcript details.turn[open]").first.wait_for()
     return time.perf_counter() - began
 
 
