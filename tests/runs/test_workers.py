@@ -680,3 +680,47 @@ async def test_the_time_for_one_question_does_not_end_the_next(store: Store, ses
         await until(session, "SELECT count(*) = 1 FROM moot_pgqueuer")
     assert await status(app, debate_id) is Status.WAITING
     assert await session.fetchval("SELECT dedupe_key FROM moot_pgqueuer") == f"pause {debate_id} 2"
+
+
+async def test_jobs_that_end_while_another_is_taken_from_the_queue_are_taken_together(
+    store: Store, session: Any
+) -> None:
+    app, server, deleted = duel_app(store), server_of(store), []
+    execute = server.execute
+    held = asyncio.Event()
+
+    async def counting(sql: str, *arguments: Any) -> str:
+        if "DELETE FROM moot_pgqueuer WHERE" in sql:
+            deleted.append(len(arguments[1]))
+            await held.wait()
+        return await execute(sql, *arguments)
+
+    server.execute = counting  # type: ignore[method-assign]
+    await queued(app, 6)
+    async with working(app, at_once=6):
+        await until(session, ALL_FINISHED)
+        held.set()
+        await until(session, NO_JOBS)
+    assert sum(deleted) == 6
+    assert len(deleted) < 6
+
+
+async def test_a_worker_with_room_does_not_look_for_jobs_because_some_have_ended(
+    store: Store, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "POLL_SECONDS", 2 * PATIENCE)
+    app, server, looks = duel_app(store), server_of(store), []
+    fetch = server.fetch
+
+    async def counting(sql: str, *arguments: Any) -> Any:
+        found = await fetch(sql, *arguments)
+        if "SKIP LOCKED" in sql:
+            looks.append(len(found))
+        return found
+
+    server.fetch = counting  # type: ignore[method-assign]
+    await queued(app, 6)
+    async with working(app, at_once=20), asyncio.timeout(PATIENCE):
+        while not await session.fetchval(NO_JOBS):
+            pass
+    assert looks == [6]

@@ -13,12 +13,7 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
-
-from pgqueuer.db import AsyncpgPoolDriver
-from pgqueuer.models import Job
-from pgqueuer.ports.repository import EntrypointExecutionParameter
-from pgqueuer.types import QueueEntrypoint, QueueManagerId
+from typing import Any, NamedTuple
 
 from moot.core.debate import Record, Status
 from moot.core.events import Event
@@ -33,9 +28,6 @@ from moot.store import jobs
 from moot.store.postgres import PostgresPool
 from moot.store.processes import Worker
 
-if TYPE_CHECKING:
-    from moot.store.postgres import Pool
-
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
@@ -45,10 +37,34 @@ SOON_SECONDS = 0.01
 """After so long a job is looked at again whose debate is still running here; twice as long each next time."""
 LEFT_OFTEN = 3
 """When no worker has known a debate so often, its readers are told; a fleet that is being upgraded needs a moment."""
+REST_SECONDS = 0.01
+"""So long a worker waits between two looks for jobs: those that come together are taken together."""
 FORGET = "DELETE FROM {} WHERE created < now() - interval '7 days'"
 """PgQueuer notes three lines for each run, and forgets none by itself."""
+CLAIM = """
+    WITH due AS (
+        SELECT id, priority FROM {0.queue_table}
+        WHERE status = 'queued' AND entrypoint IN ('run', 'pause') AND execute_after < now()
+        ORDER BY priority DESC, id LIMIT $2 FOR UPDATE SKIP LOCKED
+    ), stale AS (
+        SELECT id, priority FROM {0.queue_table}
+        WHERE status = 'picked' AND entrypoint IN ('run', 'pause') AND execute_after < now()
+            AND heartbeat < now() - $3::interval
+        ORDER BY priority DESC, id LIMIT $2 FOR UPDATE SKIP LOCKED
+    ), job AS (
+        UPDATE {0.queue_table} SET status = 'picked', updated = now(), heartbeat = now(), queue_manager_id = $1
+        WHERE id IN (SELECT id FROM (TABLE due UNION ALL TABLE stale) AS either ORDER BY priority DESC, id LIMIT $2)
+        RETURNING id, entrypoint, priority, payload, attempts
+    ), noted AS (
+        INSERT INTO {0.queue_table_log} (job_id, status, entrypoint, priority)
+        SELECT id, 'picked', entrypoint, priority FROM job
+    )
+    SELECT * FROM job ORDER BY priority DESC, id
+"""
+"""PgQueuer's own statement returns its enumerated type. What asyncpg does not know by heart, such as that or an array
+of numbers, each connection first asks Postgres about, which takes longer than all the rest: hence `text[]` below."""
 DONE = """
-    WITH job AS (DELETE FROM {0.queue_table} WHERE id = $1 AND queue_manager_id = $2 RETURNING *)
+    WITH job AS (DELETE FROM {0.queue_table} WHERE id = ANY($2::text[]::bigint[]) AND queue_manager_id = $1 RETURNING *)
     INSERT INTO {0.queue_table_log} (job_id, status, entrypoint, priority)
     SELECT id, 'successful', entrypoint, priority FROM job
 """
@@ -57,7 +73,7 @@ AGAIN = """
         UPDATE {0.queue_table}
         SET status = 'queued', execute_after = now() + $3, attempts = attempts + 1, updated = now(),
             queue_manager_id = NULL
-        WHERE id = $1 AND queue_manager_id = $2 RETURNING *
+        WHERE id = $2 AND queue_manager_id = $1 RETURNING *
     )
     INSERT INTO {0.queue_table_log} (job_id, status, entrypoint, priority)
     SELECT id, 'queued', entrypoint, priority FROM job
@@ -72,7 +88,19 @@ BACKLOG = """
         greatest(extract(epoch FROM now() - min(execute_after)), 0)::float8
     FROM {} WHERE status = 'queued' AND entrypoint = 'run'
 """
-WORK = {QueueEntrypoint(name): EntrypointExecutionParameter(0) for name in ("run", "pause")}
+ALIVE = "UPDATE {} SET heartbeat = now() WHERE id = ANY($1::text[]::bigint[])"
+DELETED = '"delete"'
+"""What PgQueuer says when a job is gone, which is nothing to look for."""
+
+
+class Job(NamedTuple):
+    """One that this worker has claimed."""
+
+    id: int
+    entrypoint: str
+    priority: int
+    payload: bytes | None
+    attempts: int
 
 
 class PostgresQueue:
@@ -81,17 +109,20 @@ class PostgresQueue:
         self._runner = runner
         self._server = server
         self._concurrency = concurrency
-        # PgQueuer asks a pool for nothing but `fetch` and `execute`.
-        self._queries = jobs.queries(AsyncpgPoolDriver(cast("Pool", server)))
-        self._tables = self._queries.qbe.qualified
-        self._id = QueueManagerId(uuid.uuid4())
+        self._tables = jobs.names().qualified
+        self._id = uuid.uuid4()
         self._teller = Publisher(server)
         self._ear = Listener(server)
-        self._runs = Runs(self._wake)
+        self._runs = Runs(self._when_one_ends)
         self._jobs: dict[str, tuple[Job, float]] = {}
         """The job of each run, and when it began."""
         self._begun: set[str] = set()
         """The runs that have said something: they hand their debate back when they are interrupted."""
+        self._done: list[str] = []
+        """Jobs that are still to be taken from the queue."""
+        self._clearing = asyncio.Lock()
+        self._more = True
+        """Whether there may be jobs that were not claimed for want of room."""
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._draining = False
@@ -99,12 +130,13 @@ class PostgresQueue:
     async def start(self) -> None:
         self._ear.on(ASKS, self._teller.resend)
         self._ear.on(HURRIES, self._hurry)
-        self._ear.on(self._queries.qbe.settings.channel, lambda _: self._wake())
+        self._ear.on(jobs.names().channel, lambda message: None if DELETED in message else self._wake())
         self._begin(self._ear.listen())
         if self._concurrency:
             await self._tried(self._show_alive, "no heartbeat")
             log.info("worker started", extra={"concurrency": self._concurrency})
-            await self._tried(self._forget_old_jobs, "old jobs are still in the log")
+            forget = FORGET.format(self._tables.queue_table_log)
+            await self._tried(lambda: self._server.execute(forget), "old jobs are still in the log")
             await self._tried(self._free_the_dead, "nobody was looked after")
             self._begin(self._work())
             self._begin(self._beat())
@@ -181,6 +213,10 @@ class PostgresQueue:
     def _wake(self) -> None:
         self._woken.set()
 
+    def _when_one_ends(self) -> None:
+        if self._more:
+            self._wake()
+
     def _worker(self) -> Worker:
         return Worker(str(self._id), this_process(), self._concurrency)
 
@@ -191,24 +227,27 @@ class PostgresQueue:
             self._woken.clear()
             if await self._tried(self._take_jobs, "no jobs taken"):
                 continue
+            await asyncio.sleep(REST_SECONDS)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), POLL_SECONDS)
 
     async def _take_jobs(self) -> bool:
         """Begin as many runs as there is room for; whether there may be more to begin."""
+        self._more = True
         free = self._concurrency - len(self._runs)
         if free <= 0:
             return False
         stale = timedelta(seconds=self._runner.settings.lease_seconds)
-        found = await self._queries.dequeue(free, WORK, self._id, None, stale)
-        for job in found:
+        found = await self._server.fetch(CLAIM.format(self._tables), self._id, free, stale)
+        self._more = len(found) == free
+        for job in (Job(*row) for row in found):
             try:
                 await self._do(job)
             except StoreError:
                 raise
             except Exception:  # one job that cannot be read must not end the worker
                 log.exception("job %s is left alone", job.id)
-        return len(found) == free
+        return self._more
 
     async def _do(self, job: Job) -> None:
         lease = self._runner.settings.lease_seconds
@@ -258,7 +297,7 @@ class PostgresQueue:
         finally:
             self._jobs.pop(debate_id, None)
             self._begun.discard(debate_id)
-        await self._done(job)
+        await self._finish(job)
 
     async def _pause(self, job: Job, debate_id: str, run: str) -> None:
         """A person has not answered in time what this run has asked."""
@@ -267,28 +306,32 @@ class PostgresQueue:
             if str(asked.run) == run:
                 await self._runner.store.pause(debate_id)
                 self.look(debate_id)
-        await self._done(job)
+        await self._finish(job)
 
     def _hear(self, event: Event) -> None:
         self._begun.add(event.debate)
         self._teller.emit(event)
         self._runs.hear(event)
 
-    async def _done(self, job: Job) -> None:
-        await self._give_back(job, DONE)
+    async def _finish(self, job: Job) -> None:
+        """Take a job from the queue, together with all that ended while others were being taken from it."""
+        self._done.append(str(job.id))
+        async with self._clearing:
+            if self._done:
+                ids, self._done = self._done, []
+                await asyncio.shield(self._give_back(DONE, ids))  # of which only one may be interrupted
 
     async def _again(self, job: Job, seconds: float) -> None:
-        await self._give_back(job, AGAIN, timedelta(seconds=seconds))
+        self._more = True
+        await self._give_back(AGAIN, job.id, timedelta(seconds=seconds))
 
-    async def _give_back(self, job: Job, statement: str, *arguments: timedelta) -> None:
-        """Change a job of this worker's; what another has taken over is left to it, and finds it should it die.
+    async def _give_back(self, statement: str, ids: int | list[str], *arguments: timedelta) -> None:
+        """Change jobs of this worker's; what another has taken over is left to it, and finds it should it die.
 
         PgQueuer's own statements do not ask whose the job is, and looking first takes three more round trips.
         """
         sql = statement.format(self._tables)
-        await self._tried(
-            lambda: self._server.execute(sql, job.id, self._id, *arguments), f"job {job.id} is still there"
-        )
+        await self._tried(lambda: self._server.execute(sql, self._id, ids, *arguments), f"job {ids} is still there")
 
     async def _lease_left(self, debate_id: str) -> float:
         """After how many seconds a debate is free, should its process have died as the one of its job may have."""
@@ -311,9 +354,6 @@ class PostgresQueue:
 
     # Beside the work
 
-    async def _forget_old_jobs(self) -> None:
-        await self._server.execute(FORGET.format(self._tables.queue_table_log))
-
     async def _beat(self) -> None:
         """Show that this worker and its jobs are alive, and let others go first where a run has had its share."""
         while True:
@@ -326,7 +366,8 @@ class PostgresQueue:
     async def _show_alive(self) -> None:
         await self._runner.store.note_worker(self._worker())
         if self._jobs:
-            await self._queries.update_heartbeat([job.id for job, _ in self._jobs.values()])
+            ids = [str(job.id) for job, _ in self._jobs.values()]
+            await self._server.execute(ALIVE.format(self._tables.queue_table), ids)
 
     async def _free_the_dead(self) -> None:
         """Let what dead processes of this machine were running go on at once; what others left, when its lease ends."""
@@ -345,11 +386,10 @@ class PostgresQueue:
             return
         began = time.monotonic() - self._runner.settings.share_seconds
         had = [id for id, (job, at) in self._jobs.items() if at < began and job.priority < jobs.URGENT]
-        waiting = await self._queries.eligible_queued_work(list(WORK)) if had else 0
+        waiting = (await self.backlog()).due if had else 0
         for debate_id in had[:waiting]:
             self._runs.interrupt(debate_id)
 
     async def _notify(self, channel: str, message: str) -> None:
-        await self._tried(
-            lambda: self._server.execute("SELECT pg_notify($1, $2)", channel, message), "nobody was asked"
-        )
+        told = "SELECT pg_notify($1, $2)"
+        await self._tried(lambda: self._server.execute(told, channel, message), "nobody was asked")

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from moot.store.database import Job, run_of
 
 if TYPE_CHECKING:
-    from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment, QueryQueueBuilder, QuerySchedulerBuilder
-    from pgqueuer.ports.driver import Driver
-    from pgqueuer.queries import Queries
+    from pgqueuer.domain.settings import DBSettings
 
 URGENT = 10
 INSTALLING = 0x6D6F6F75
@@ -36,21 +34,19 @@ LEFT = "SELECT * FROM debates WHERE deleted_at IS NULL AND status IN ('queued', 
 """What a moot without this queue was running, or was about to run."""
 
 
-def queries(driver: Driver) -> Queries:
-    """PgQueuer's statements over tables named moot_pgqueuer…"""
-    from pgqueuer.queries import Queries
+@cache
+def names() -> DBSettings:
+    """What PgQueuer's tables and its channel are called here: moot_pgqueuer…"""
+    from pgqueuer.domain.settings import DBSettings
 
-    return Queries(driver, *_builders())
+    return DBSettings(prefix="moot_")
 
 
 @cache
-def _builders() -> tuple[QueryBuilderEnvironment, QueryQueueBuilder, QuerySchedulerBuilder]:
-    """Made once: PgQueuer's settings take as long as several statements."""
-    from pgqueuer.adapters.persistence import qb
-    from pgqueuer.domain.settings import DBSettings
+def _enqueue() -> str:
+    from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
 
-    names = DBSettings(prefix="moot_")
-    return qb.QueryBuilderEnvironment(names), qb.QueryQueueBuilder(names), qb.QuerySchedulerBuilder(names)
+    return QueryQueueBuilder(names()).build_enqueue_query("update_priority")
 
 
 async def put(connection: Any, job: Job) -> None:
@@ -58,22 +54,14 @@ async def put(connection: Any, job: Job) -> None:
 
     Its payload is the debate's id and, after a space, what else the key says: when it was queued, or which run asks.
     """
-    from pgqueuer.db import AsyncpgDriver
-
-    await queries(AsyncpgDriver(connection)).enqueue(
-        job.kind,
-        job.key.partition(" ")[2].encode(),
-        URGENT if job.urgent else 0,
-        timedelta(seconds=job.after_seconds),
-        job.key,
-        on_conflict="update_priority",
-    )
+    priority, after = URGENT if job.urgent else 0, timedelta(seconds=job.after_seconds)
+    payload = job.key.partition(" ")[2].encode()
+    await connection.execute(_enqueue(), [priority], [job.kind], [payload], [after], [job.key], [None])
 
 
 async def put_missing(connection: Any) -> list[str]:
     """Give every debate a job that should have one and has none, whatever became of it; their ids."""
-    table = _builders()[0].qualified.queue_table
-    rows = await connection.fetch(MISSING.format(table))
+    rows = await connection.fetch(MISSING.format(names().qualified.queue_table))
     for row in rows:
         await put(connection, run_of(row))
     return [row["id"] for row in rows]
@@ -84,9 +72,12 @@ async def install(connection: Any) -> None:
     here = version("pgqueuer")
     if await _installed(connection) == here:
         return
+    from pgqueuer.adapters.persistence import qb
     from pgqueuer.db import AsyncpgDriver
+    from pgqueuer.queries import Queries
 
-    known = queries(AsyncpgDriver(connection))
+    builders = qb.QueryBuilderEnvironment(names()), qb.QueryQueueBuilder(names()), qb.QuerySchedulerBuilder(names())
+    known = Queries(AsyncpgDriver(connection), *builders)
     await connection.execute("SELECT pg_advisory_lock($1)", INSTALLING)
     try:
         await connection.execute(INSTALLED)
