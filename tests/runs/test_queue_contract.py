@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -155,7 +156,8 @@ async def test_a_debate_that_waits_holds_nothing_and_goes_on_when_it_is_answered
         with pytest.raises(WrongStatus, match="it goes on when the person it asks has replied"):
             await queue.enqueue(waiting)
         await app.reply(waiting, "approve")
-        await queue.enqueue(waiting)
+        with suppress(WrongStatus):  # workers may have gone on, to its end, before they are told
+            await queue.enqueue(waiting)
         assert isinstance((await followed(queue, waiting))[-1], DebateFinished)
     assert await status(app, other) is Status.WAITING
 
