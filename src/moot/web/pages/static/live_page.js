@@ -275,9 +275,9 @@ document.addEventListener("submit", async (event) => {
   const words = take(form);
   if (event.submitter) event.submitter.disabled = true;
   if ("ask" in form.dataset) follow.choose(true);  // who answers wants to see what comes of it
-  const done = await post(form.getAttribute("action"), data);
-  if (!done) giveBack(words);
-  else if (form.closest(".trouble")) speaking.reseated(Number(form.closest(".turn").dataset.position), data.get("model"));
+  const troubled = form.closest(".turn:has(.trouble)");  // which may be gone when the answer is there
+  if (!await post(form.getAttribute("action"), data)) giveBack(words);
+  else if (troubled) speaking.reseated(Number(troubled.dataset.position), data.get("model"));
   if (event.submitter) event.submitter.disabled = false;
 });
 
