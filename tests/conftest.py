@@ -46,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="only what needs no database, browser or other process")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: a third of their time tests wait for processes and clocks."""
+    return (os.cpu_count() or 2) * 3 // 2
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """What is about whole processes is not even imported where that cannot work, as on Windows."""
     return True if config.getoption("--quick") and collection_path.name in PROCESSES else None
