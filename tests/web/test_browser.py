@@ -1158,6 +1158,7 @@ def test_a_turn_of_a_debate_that_rests_is_inspected_copied_and_forked_from(
     debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=2)
     page.goto(f"{theatre.url}/debates/{debate_id}")
     expect(page.locator("#card-1.speaking")).to_have_count(1)
+    expect(page.locator("#card-0 [data-inspect]")).to_have_count(1)  # the turn itself in place of what was streamed
     page.keyboard.press("j")
     page.keyboard.press("i")
     expect(page.locator("#inspector.open")).to_contain_text("What it was sent")
