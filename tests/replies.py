@@ -76,7 +76,7 @@ def reply(request: Request) -> Answer:
 
 
 def judgment(request: Request) -> Answer:
-    topic = re.findall(r"arbiter of this question: (.+)\.$", asked(request), re.MULTILINE)[-1]
+    topic = re.findall(r"(?:question|arbiter): (.+)\.$", asked(request), re.MULTILINE)[-1]
     advocate, challenger, confidence = JUDGED.get(topic, (7, 4, "high"))
     return {
         "reasoning": f"On {topic} both sides were heard.",

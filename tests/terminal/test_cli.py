@@ -731,3 +731,16 @@ def test_ctrl_c_while_moot_is_still_being_imported_ends_it_without_a_traceback()
         [sys.executable, "-c", script, "debate", "--list"], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("option", [("--model", ""), ("--judges", " ,"), ("--perspectives", "")])
+def test_an_option_without_a_value_is_not_passed_over(option: tuple[str, str]) -> None:
+    ran = run("debate", "Cats are better than dogs", *option)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{option[0]} is empty: say which, or leave it out" in ran.err
+
+
+def test_further_judges_are_not_passed_over_where_there_is_one_judging() -> None:
+    ran = run("debate", "Cats are better than dogs", "--quick", "--judges", "openai:gpt-4.1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "further judges are not asked with --quick" in ran.err

@@ -132,6 +132,21 @@ def test_an_evaluation_and_challenges_that_lie_beside_the_idea_are_argued_from(
     assert [row[0] for row in table[2:5]] == ["6.0", "7.0", "5.5"]
 
 
+def test_judges_of_other_models_judge_an_evaluation(server: ModelServer, ideas: Path) -> None:
+    ran = run(
+        "evaluate",
+        str(ideas / "balcony-solar"),
+        "--model",
+        server.model,
+        "--judges",
+        f"{server.model}-2",
+        "--set",
+        "depth=normal",
+    )
+    assert (ran.code, ran.err) == (0, "")
+    assert {kind_of(each) for each in server.requests if each["model"].endswith("-2")} == {"judgment"}
+
+
 def test_without_a_debate_the_idea_is_only_scored(server: ModelServer, evaluate: Evaluate, ideas: Path) -> None:
     ran = evaluate(ideas / "second-hearing", "--no-debate")
     assert (ran.code, kinds(server)) == (0, ["scores"])

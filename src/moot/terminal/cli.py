@@ -137,6 +137,8 @@ def debate(
         refuse_unused(context, "beside --estimate", ["output", "record", "replay"])
     if quick and careful:
         raise click.BadParameter("give --quick or --careful, not both", context)
+    if quick and chosen.get("judges"):
+        raise click.BadParameter("further judges are not asked with --quick: leave --judges out, or --quick", context)
     chosen |= {"depth": "quick" if quick else "careful" if careful else None}
     chosen |= {"research": research or None, "precedents": precedents or None}
     asked = Asked(question, format or "", chosen, model_for, set, source, no_checkpoints)

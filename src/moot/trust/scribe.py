@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
@@ -73,8 +72,9 @@ def note_claims(
     most = min(PER_SPEECH * len(new), MAX_TOKENS // PER_CLAIM)
     others = beside or {}
     told = {**variables, "noted": _numbered(debate), "first_number": first, "most": most, "beside": [*others.values()]}
-    step = Step(SCRIBE, CLAIMS, round, answer=Notes, aliases={**others, **names}, variables=told, evidence="none")
-    yield from debate.ask_all([replace(step, visible=visible)])
+    aliases = {**others, **names}
+    step = Step(SCRIBE, CLAIMS, round, answer=Notes, aliases=aliases, variables=told, evidence="none", visible=visible)
+    yield from debate.ask_all([step])
 
 
 def _new(debate: Debate[Any], speakers: Container[str]) -> list[Turn]:
