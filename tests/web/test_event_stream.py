@@ -242,8 +242,12 @@ async def test_a_reader_of_a_queued_debate_is_told_when_it_is_stopped(follow: bo
 
 async def test_the_stream_of_a_debate_that_waited_too_long_ends_with_its_stop() -> None:
     async with serving(simple_app(replies=Panelists())) as live:
-        debate_id = await live.create("Redis?", "panel", max_rounds=2, checkpoint_timeout_seconds=0.05)
-        events = await live.all_events(debate_id, follow=True)
+        brief = {"max_rounds": 2, "checkpoint_timeout_seconds": 0.05}
+        debate_id = await live.create("Redis?", "panel", start=False, **brief)
+        reading = asyncio.create_task(live.all_events(debate_id, follow=True))
+        await live.read_by(1)  # who comes later may find that it has been stopped by then
+        await live.post(f"/api/debates/{debate_id}/start")
+        events = await reading
         assert [event["type"] for event in events[-2:]] == ["waiting", "debate_stopped"]
         assert events[-1]["stop_reason"] == "checkpoint_timeout"
         reply = await live.post(f"/api/debates/{debate_id}/reply", {"action": "end"})
