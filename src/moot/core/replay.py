@@ -53,7 +53,7 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
         except ValidationError:  # data of another version
             title, notes = format.title(turn.seat), ()
         yield turn_finished(record.id, turn, title, notes)
-        debate.transcript.append(turn)
+        debate.add(turn)
 
 
 def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]) -> None:
@@ -142,8 +142,9 @@ class ScriptRun:
     def advance(self, turns: tuple[Turn, ...]) -> None:
         """Hand the turns to the script, which answers with its next batch or its outcome."""
         interrupted = (turns[0].seat, turns[0].kind) in INTERRUPTIONS
-        self.debate.transcript.extend(turns)
-        self.debate.steps.extend([Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch)
+        steps = [Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch
+        for each in zip(turns, steps, strict=True):
+            self.debate.add(*each)
         self._take_changes()
         if interrupted:
             self._step(lambda: self.script.throw(Concluded(turns[0].content)))
@@ -166,7 +167,6 @@ class ScriptRun:
         """Take a person's words that were stored before the batch into the transcript."""
         while (turn := self.stored.get(self.base)) and _is_aside(turn):
             self._take(turn)
-        self.debate.usage()  # counted here, so that whoever reads the debate, in whatever thread, changes nothing
         if not self.interruption():
             self._check()
         if 0 < len(self.missing()) < len(self.batch):  # what was begun goes on under what was changed since
@@ -182,8 +182,7 @@ class ScriptRun:
         return takewhile(is_change, (self.stored[at] for at in takewhile(self.stored.__contains__, count(since))))
 
     def _take(self, turn: Turn) -> None:
-        self.debate.transcript.append(turn)
-        self.debate.steps.append(Step(turn.seat, turn.kind))
+        self.debate.add(turn, Step(turn.seat, turn.kind))
         if is_change(turn):
             apply(turn, self.debate)
 

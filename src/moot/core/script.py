@@ -81,18 +81,22 @@ class Debate(Generic[S]):
     _debaters: frozenset[str] | None = None
     """Those who speak in rounds and do not close; None in a format without rounds."""
     _researched: set[tuple[str, int | None]] = field(default_factory=set)
+    findings: dict[Source, Finding] = field(default_factory=dict)
+    """The sources that were found: the tag of each, and where it was found first."""
     _round_start: int = 0
     _spoken_before: int = 0
-    _counted: int = 0
-    """So many turns are in the fields below; what is asked at every step must not read all turns every time."""
     _usage: Usage = NO_USAGE
     _checked: int = 0
     """Output tokens of turns that only examine."""
     _spoken: int = 0
     _rounds: dict[int | None, list[Turn]] = field(default_factory=dict)
     _of_seat: dict[str, list[Turn]] = field(default_factory=dict)
-    _found: dict[Source, Finding] = field(default_factory=dict)
     _kept: dict[Hashable, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        turns, self.transcript = self.transcript, []
+        for turn in turns:
+            self.add(turn)
 
     @property
     def language(self) -> Language:
@@ -101,14 +105,30 @@ class Debate(Generic[S]):
     @property
     def sources(self) -> tuple[Source, ...]:
         """The documents that can be quoted; the first is S1. Those that were found come last."""
-        self._count()
-        return (*self.settings.sources, *self._found)
+        return (*self.settings.sources, *self.findings)
 
     def sources_before(self, position: int) -> tuple[Source, ...]:
         """Those that whoever speaks at a position could know."""
-        self._count()
-        known = bisect_left(tuple(self._found.values()), position, key=lambda finding: finding.position)
-        return (*self.settings.sources, *islice(self._found, known))
+        known = bisect_left(tuple(self.findings.values()), position, key=lambda finding: finding.position)
+        return (*self.settings.sources, *islice(self.findings, known))
+
+    def add(self, turn: Turn, step: Step | None = None) -> None:
+        """Another turn of the transcript, and the step that it answers where that is known.
+
+        It is counted at once: what is asked at every step must not read all turns every time.
+        """
+        self.transcript.append(turn)
+        self.steps += [step] if step else []
+        checks = turn.kind in self.checks
+        self._spoken += turn.seat in self.seats and not checks
+        self._checked += turn.usage.output_tokens if checks else 0
+        self._usage += turn.usage
+        self._rounds.setdefault(turn.round, []).append(turn)
+        self._of_seat.setdefault(turn.seat, []).append(turn)
+        for source in found(turn):
+            number = len(self.sources) + 1
+            tag = f"S{number:03}" if self.rehearsed else f"S{number}"  # rounds that are alike are alike in length
+            self.findings.setdefault(source, Finding(tag, turn.position))
 
     def ask(
         self,
@@ -165,8 +185,7 @@ class Debate(Generic[S]):
         argues = step.seat in debaters and step.kind not in self.checks
         if not (self.settings.research and self.debating and argues):
             return False
-        self._count()
-        return (step.seat, step.round) not in self._researched and len(self._found) < MAX_FOUND
+        return (step.seat, step.round) not in self._researched and len(self.findings) < MAX_FOUND
 
     def _capped(self, step: Step) -> Step:
         if step.seat not in self.seats:
@@ -209,7 +228,6 @@ class Debate(Generic[S]):
                 return
             if number > 1 and self._closed(closing):
                 return
-            self._count()
             self._round_start, self._spoken_before = len(self.transcript), self._spoken
             round = _Round(number) if self.rehearsed and self.settings.max_rounds > 9 else number
             yield round
@@ -222,8 +240,8 @@ class Debate(Generic[S]):
     def pass_over(self, turns: Sequence[Turn], steps: Sequence[Step]) -> None:
         """Take a round as played that the script was not asked for."""
         self._round_start = len(self.transcript)
-        self.transcript.extend(turns)
-        self.steps.extend(steps)
+        for each in zip(turns, steps, strict=True):
+            self.add(*each)
 
     def end_rounds(self, reason: str) -> None:
         """Let the round in progress be the last."""
@@ -248,7 +266,6 @@ class Debate(Generic[S]):
         cap = self.seats[seat].max_tokens
         if not self.debating:
             return cap
-        self._count()
         steps_left = self._speaking - (self._spoken - self._spoken_before)
         return max(1, min(cap, self.output_left() // max(1, steps_left)))
 
@@ -267,16 +284,13 @@ class Debate(Generic[S]):
         return speed is None or spent >= SLACK * s.max_total_output_tokens / speed
 
     def usage(self) -> Usage:
-        self._count()
         return self._usage
 
     def in_round(self, round: int | None) -> Sequence[Turn]:
         """The turns of a round, or those outside of all."""
-        self._count()
         return self._rounds.get(round, ())
 
     def of_seat(self, seat: str) -> Sequence[Turn]:
-        self._count()
         return self._of_seat.get(seat, ())
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -285,36 +299,6 @@ class Debate(Generic[S]):
             self._kept[key] = make()
         kept: T = self._kept[key]
         return kept
-
-    def _count(self) -> None:
-        if self._counted == len(self.transcript):  # as nearly always
-            return
-        for turn in self.transcript[self._counted :]:
-            checks = turn.kind in self.checks
-            self._spoken += turn.seat in self.seats and not checks
-            self._checked += turn.usage.output_tokens if checks else 0
-            self._usage += turn.usage
-            self._find(turn)
-            self._rounds.setdefault(turn.round, []).append(turn)
-            self._of_seat.setdefault(turn.seat, []).append(turn)
-        self._counted = len(self.transcript)
-
-    def _find(self, turn: Turn) -> None:
-        for source in found(turn):
-            number = len(self.settings.sources) + len(self._found) + 1
-            tag = f"S{number:03}" if self.rehearsed else f"S{number}"  # rounds that are alike are alike in length
-            self._found.setdefault(source, Finding(tag, turn.position))
-
-    def finding(self, source: Source) -> Finding:
-        """The tag of a source that was found, and where it was found first."""
-        self._count()
-        return self._found[source]
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Of all sources that were found, in their order."""
-        self._count()
-        return tuple(self._found.values())
 
     def _costs_too_much(self) -> bool:
         """Whether another round like the last would exceed the limit."""
@@ -335,7 +319,6 @@ class Debate(Generic[S]):
 
     def check_output(self) -> int:
         """Tokens written by turns that only examine."""
-        self._count()
         return self._checked
 
     def model_of(self, step: Step) -> str:
