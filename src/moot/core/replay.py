@@ -62,7 +62,7 @@ def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate
     while cast.batch:
         turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
         cast.stored.update({turn.position: turn for turn in turns})
-        cast.advance(cast.replayed())
+        cast.advance()
 
 
 class ScriptRun:
@@ -105,16 +105,10 @@ class ScriptRun:
             return ()
         return tuple(step for at, step in enumerate(self.batch, self.base) if at not in self.stored)
 
-    def replayed(self) -> tuple[Turn, ...]:
-        """The stored turns that answer the batch."""
-        if interruption := self.interruption():
-            return (interruption,)
-        return tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
-
     def catch_up(self) -> None:
         """Hand over what is stored, until the script is through or asks for something new."""
         while self.batch and not self.missing():
-            self.advance(self.replayed())
+            self.advance()
 
     def ended(self) -> Outcome:
         """What a script that is through has come to, with the claims that were made on the way."""
@@ -139,17 +133,18 @@ class ScriptRun:
                     f"{step.round}; {USE_ITS_VERSION}"
                 )
 
-    def advance(self, turns: tuple[Turn, ...]) -> None:
-        """Hand the turns to the script, which answers with its next batch or its outcome."""
-        interrupted = (turns[0].seat, turns[0].kind) in INTERRUPTIONS
-        steps = [Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch
-        for each in zip(turns, steps, strict=True):
+    def advance(self) -> None:
+        """Hand the stored turns of the batch to the script, which answers with its next batch or its outcome."""
+        if interruption := self.interruption():
+            self._take(interruption)
+            self._take_changes()
+            self._step(lambda: self.script.throw(Concluded(interruption.content)))
+            return
+        turns = tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
+        for each in zip(turns, self.batch, strict=True):
             self.debate.add(*each)
         self._take_changes()
-        if interrupted:
-            self._step(lambda: self.script.throw(Concluded(turns[0].content)))
-        else:
-            self._step(lambda: self.script.send(turns))
+        self._step(lambda: self.script.send(turns))
 
     def _step(self, move: Callable[[], tuple[Step, ...]]) -> None:
         try:
