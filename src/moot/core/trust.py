@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, Field
@@ -164,6 +165,10 @@ class Trust(BaseModel):
         found.insert(1, self.claims.text if self.claims else "")
         line = "; ".join([f"{say('Trust')}: {levels[self.level]}", *filter(None, found)])
         return f"{line}. {self.poll.price}" if self.poll and self.poll.price else line
+
+    def with_reasons(self, reasons: Iterable[str]) -> Trust:
+        """The same, for these reasons too."""
+        return self.model_copy(update={"reasons": [*self.reasons, *reasons]})
 
     def lowered(self, reason: str) -> Trust:
         """A level down, for this reason."""
