@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -174,7 +175,7 @@ def _cited(debate: Debate[Any], step: Step, before: int) -> Iterator[Handed]:
     quoted = {words(quote) for quote in re.findall(r"[\"“„«»]([^\"”“«»\n]{12,600})[\"”“»«]", said)}
     left = CITED * room(debate)
     for each in all_handed(debate.of_seat(LIBRARY)).values():
-        own = debate.once(("words of", each.id), lambda text=each.text: words(text))  # type: ignore[misc]
+        own = debate.once(("words of", each.id), partial(words, each.text))
         is_named = " " in each.cited and each.cited in said
         if (is_named or any(quote in own for quote in quoted)) and len(each.text) <= left:
             left -= len(each.text)

@@ -161,9 +161,9 @@ class Trust(BaseModel):
     def text(self, say: Language) -> str:
         """The level and what it rests on, in a line."""
         levels = {"High": say("High"), "Medium": say("Medium"), "Low": say("Low")}
-        found = [self.summary, self.vote.summary if self.vote else "", self.poll.summary if self.poll else ""]
-        found.insert(1, self.claims.text if self.claims else "")
-        line = "; ".join([f"{say('Trust')}: {levels[self.level]}", *filter(None, found)])
+        claims = self.claims.text if self.claims else ""
+        examined = (each.summary for each in (self.vote, self.poll) if each)
+        line = "; ".join(filter(None, [f"{say('Trust')}: {levels[self.level]}", self.summary, claims, *examined]))
         return f"{line}. {self.poll.price}" if self.poll and self.poll.price else line
 
     def with_reasons(self, reasons: Iterable[str]) -> Trust:
