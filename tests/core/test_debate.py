@@ -221,7 +221,7 @@ def test_another_round_begins_only_while_a_quarter_of_its_output_is_left(
                 cap = debate.output_cap(seat)
                 caps.append((number, cap))
                 at = len(debate.transcript)
-                debate.transcript.append(
+                debate.add(
                     Turn(
                         position=at,
                         seat=seat,
@@ -241,7 +241,7 @@ def test_what_one_seat_saves_in_the_last_round_the_other_may_use() -> None:
     with debate.until_closing():
         next(iter(debate.rounds(["debater_a", "debater_b"], closing=["judge"])))
         assert debate.output_cap("debater_a") == 400
-        debate.transcript.append(
+        debate.add(
             Turn(position=0, seat="debater_a", kind="argument", round=1, content="", usage=Usage(output_tokens=50))
         )
         assert debate.output_cap("debater_b") == 600

@@ -203,8 +203,7 @@ def debate_of(topic: str, speeches: Sequence[str], models: Sequence[str]) -> Deb
     debate = DUEL.open(stage.new)
     for at, text in enumerate(speeches):
         step = Step(SIDES[at % 2], "argument", at // 2 + 1, aliases=NAMES, variables={"stance": "pro", "last": False})
-        debate.transcript.append(Turn(position=at, seat=step.seat, kind=step.kind, round=step.round, content=text))
-        debate.steps.append(step)
+        debate.add(Turn(position=at, seat=step.seat, kind=step.kind, round=step.round, content=text), step)
     return debate
 
 

@@ -32,7 +32,7 @@ def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
     format = of_record(load(), record)
     cast = ScriptRun(format, format.open(record), turns)
     while cast.batch:
-        cast.advance(cast.replayed())
+        cast.advance()
     assert record.outcome
     found = cast.ended() if record.outcome.get("ledger") else cast.outcome  # which older versions did not keep
     kept = format.outcome.model_validate(record.outcome)
@@ -92,9 +92,9 @@ def test_rounds_that_went_on_when_they_were_played_go_on_in_a_replay() -> None:
     first = next(turn for turn in turns if turn.kind == "argument")
     stored = [replace(first, seat="debater_a", position=at, round=at + 1) for at in range(2)]
     run = ScriptRun(replace(format, script=stale), format.open(record), stored)
-    run.advance(run.replayed())
+    run.advance()
     assert [step.round for step in run.batch] == [2]
-    run.advance(run.replayed())
+    run.advance()
     assert (run.batch, run.debate.stop_reason) == ((), "no_new_claims")
 
 
@@ -114,5 +114,5 @@ def test_rounds_that_ended_when_they_were_played_end_in_a_replay() -> None:
     ]
     for known, asked_next in ((1, ("debater_a", 2)), (2, ("judge", None))):
         run = ScriptRun(replace(format, script=lively), format.open(record), stored[:known])
-        run.advance(run.replayed())
+        run.advance()
         assert [(step.seat, step.round) for step in run.batch] == [asked_next]

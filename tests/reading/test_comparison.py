@@ -7,7 +7,7 @@ from typing import Any
 from moot.app import App
 from moot.app.rejudging import rejudge
 from moot.core.claims import Claim
-from moot.reading.comparison import Comparison, Piece, SharedClaim, marked, matched
+from moot.reading.comparison import Comparison, Piece, SharedClaimView, marked, matched
 from moot.reading.comparison_view import comparison_view
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible
@@ -91,4 +91,4 @@ async def test_a_debate_judged_again_says_whence_it_is() -> None:
 
 def test_the_claims_of_the_same_speeches_are_all_in_both() -> None:
     said = claims("Cats sleep a lot.", "Dogs are loyal.", "Cats sleep a lot.")
-    assert matched(said, said).both == tuple(SharedClaim(each, each) for each in said)
+    assert matched(said, said).both == [SharedClaimView(a=each, b=each) for each in said]

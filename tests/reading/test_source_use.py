@@ -49,7 +49,8 @@ def test_nobody_can_quote_what_was_found_only_later() -> None:
         "Debater A, Beitrag 0: “the pool had 1,850 guests” [S2] – das wurde erst später gefunden"
     ]
     debate = DUEL.open(read.record)
-    debate.transcript.extend(read.turns)
+    for turn in read.turns:
+        debate.add(turn)
     assert [quotes_of(debate, read.turns[at])[0].verdict for at in (0, 2)] == ["no_source", "verified"]
     assert [each.position for each in false_quotes(debate)] == [0]
 

@@ -31,7 +31,7 @@ def simulated(judge: SimulatedJudge, number: int, **settings: Any) -> Verdict:
     while run.batch:
         turns = [_turn(judge, run.debate, step, at) for at, step in enumerate(run.batch, run.base)]
         run.stored.update({turn.position: turn for turn in turns})
-        run.advance(run.replayed())
+        run.advance()
     assert isinstance(run.outcome, Verdict)
     return run.outcome
 

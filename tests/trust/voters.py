@@ -35,7 +35,7 @@ def played(format: AnyFormat, topic: str, reply: Reply, **settings: Any) -> Scri
     while run.batch:
         turns = [_turn(format, run.debate, step, at, reply) for at, step in enumerate(run.batch, run.base)]
         run.stored.update({turn.position: turn for turn in turns})
-        run.advance(run.replayed())
+        run.advance()
     return run
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from moot.core.debate import Outcome, Turn
+from moot.core.trust import Judging, Stability
 from moot.text.language import Language
 
 HIGHEST = 10.0
@@ -84,34 +85,14 @@ class CountChart:
     finding: str = ""
 
 
-class JudgedMargin(NamedTuple):
-    """One judging that counts: the scores of both sides, and whether the second was shown first."""
-
-    scores: tuple[float, float]
-    mirrored: bool
-
-    @property
-    def margin(self) -> float:
-        return round(self.scores[0] - self.scores[1], 6)
-
-
-class MarginRow(NamedTuple):
-    """What was judged, its judgings, and their mean margin with its interval."""
-
-    name: str
-    dots: Sequence[JudgedMargin]
-    mean: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, slots=True)
 class MarginChart:
     """How far two sides were apart in each judging; below `clear` nothing is decided."""
 
     title: str
     sides: tuple[str, str]
-    rows: Sequence[MarginRow]
+    rows: Mapping[str, Stability]
+    """What was judged, by its name; that may be empty where it is one thing."""
     clear: float
     seats: tuple[str, str] = ("", "")
     finding: str = ""
@@ -159,6 +140,11 @@ def moved(before: float, after: float) -> str:
     return signed(round(after, 1) - round(before, 1))
 
 
+def margin_of(judging: Judging) -> float:
+    """Equal ones are equal: 8.2 − 7.2 is a little less than 1 to a computer."""
+    return round(judging.margin, 6)
+
+
 def scores_by_round(turns: Sequence[Turn], kind: str, fields: Mapping[str, str], say: Language) -> Iterator[LineChart]:
     """Scores of turns of a kind, each field under its name.
 
@@ -182,29 +168,17 @@ def margins_of(
     outcome: Outcome | None, sides: tuple[str, str], seats: tuple[str, str] = ("", "")
 ) -> Iterator[MarginChart]:
     """The judgings of an outcome that was judged several times."""
-    trust = outcome.trust if outcome else None
-    whole = {"": trust.stability} if trust and trust.stability else dict(trust.parts) if trust else {}
-    found = {name: stability for name, stability in whole.items() if stability}
-    if not found or not outcome:
+    if not outcome or not (trust := outcome.trust) or not (trust.stability or trust.parts):
         return
-    rows = [
-        MarginRow(
-            name,
-            [JudgedMargin((each.score_a, each.score_b), each.mirrored) for each in stability.counted],
-            stability.margin,
-            stability.low,
-            stability.high,
-        )
-        for name, stability in found.items()
-    ]
-    clear = next(iter(found.values())).clear
-    finding = _ahead(rows[0], sides) if len(rows) == 1 else ""
-    yield MarginChart(outcome.say("What each judging said"), sides, rows, clear, seats, finding)
+    rows = {"": trust.stability} if trust.stability else trust.parts
+    first, *others = rows.values()
+    finding = "" if others else _ahead(first, sides)
+    yield MarginChart(outcome.say("What each judging said"), sides, rows, first.clear, seats, finding)
 
 
-def _ahead(row: MarginRow, sides: tuple[str, str]) -> str:
+def _ahead(stability: Stability, sides: tuple[str, str]) -> str:
     """Who is ahead, and in how many judgings."""
-    first = row.mean >= 0
-    times = sum(dot.margin > 0 if first else dot.margin < 0 for dot in row.dots)
-    where = "every judging" if times == len(row.dots) else f"{times} of {len(row.dots)} judgings"
+    first, margins = stability.margin >= 0, list(map(margin_of, stability.counted))
+    times = sum(margin > 0 if first else margin < 0 for margin in margins)
+    where = "every judging" if times == len(margins) else f"{times} of {len(margins)} judgings"
     return f"{sides[0] if first else sides[1]} ahead in {where}"

@@ -40,12 +40,8 @@ def with_sources(debate: Debate[Any], outcome: Outcome, title: Callable[[str], s
     found, trust = coverage(debate), outcome.trust
     caveats = [*_caveats(debate, found, title), *outcome.caveats]
     if found and found.mostly_unread:
-        reasons = [unread(debate), *(trust.reasons if trust else ())]
-        trust = (
-            trust.model_copy(update={"level": "Low", "reasons": reasons})
-            if trust
-            else Trust(level="Low", reasons=reasons)
-        )
+        trust = trust or Trust(level="Low")
+        trust = trust.model_copy(update={"level": "Low", "reasons": [unread(debate), *trust.reasons]})
     return outcome.model_copy(update={"coverage": found, "caveats": caveats, "trust": trust})
 
 
@@ -75,9 +71,9 @@ def coverage_text(say: Language, found: Coverage) -> str:
 
 def handed_out(debate: Debate[Any], turn: Turn, title: Callable[[str], str]) -> Iterator[str]:
     """What readers are told below a turn that hands out passages: to whom, and which."""
-    given: Any = (turn.data or {}).get(KIND) if (turn.seat, turn.kind) == (LIBRARY, KIND) else None
-    for seat in given if isinstance(given, dict) else ():
-        which = listed([each.cited for each in handed(turn, seat)])
+    given = handed(turn) if (turn.seat, turn.kind) == (LIBRARY, KIND) else {}
+    for seat, passages in given.items():
+        which = listed(each.cited for each in passages)
         yield f"{title(seat)}: {shortened(which, MAX_LISTED) or '–'}"
 
 

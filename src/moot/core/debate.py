@@ -1,7 +1,4 @@
-"""What a debate is: plain data, and the three moves a script can make (ask, ask_all, rounds).
-
-Knows no format, no database, no model vendor and no clock.
-"""
+"""What a debate is made of: settings, seats, steps, answers, outcomes. Knows no format, database, vendor or clock."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ own, by what the speaker wants and was asked, and never again what it has had. P
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,7 +90,7 @@ def had(debate: Debate[Any], seat: str) -> list[str]:
     """The ids of the passages that a seat has read: what it was handed, and what anybody's research has found."""
     if debate.rehearsed:
         return []
-    own = [each.id for turn in _found(debate.of_seat(LIBRARY)) for each in handed(turn, seat)]
+    own = [each.id for turn in _found(debate.of_seat(LIBRARY)) for each in handed(turn).get(seat, ())]
     return list(dict.fromkeys([*own, *all_handed(debate.of_seat(RESEARCHER.name))]))
 
 
@@ -135,18 +136,18 @@ def _addressed(text: str, name: str, names: Any) -> Iterator[str]:
             yield asked
 
 
-def handed(turn: Turn, seat: str) -> tuple[Handed, ...]:
-    """What a turn of the library handed to a seat."""
+def handed(turn: Turn) -> dict[str, tuple[Handed, ...]]:
+    """Seat → what a turn of the library, or of research, handed to it."""
     given: Any = (turn.data or {}).get(KIND)
-    mine = given.get(seat, ()) if isinstance(given, dict) else ()
-    return tuple(Handed(str(each["id"]), str(each["cited"]), str(each["text"])) for each in mine)
+    return {
+        seat: tuple(Handed(str(each["id"]), str(each["cited"]), str(each["text"])) for each in mine)
+        for seat, mine in (given.items() if isinstance(given, dict) else ())
+    }
 
 
-def all_handed(turns: Sequence[Turn]) -> dict[str, Handed]:
-    """Everything that turns of the library or of research have handed to anybody, by id."""
-    given: list[Any] = [(turn.data or {}).get(KIND) or () for turn in turns]
-    seats = ((turn, seat) for turn, each in zip(turns, given, strict=True) for seat in each)
-    return {each.id: each for turn, seat in seats for each in handed(turn, seat)}
+def all_handed(turns: Iterable[Turn]) -> dict[str, Handed]:
+    """Everything that turns have handed to anybody, by id."""
+    return {each.id: each for turn in turns for mine in handed(turn).values() for each in mine}
 
 
 def passages(debate: Debate[Any], step: Step, before: int) -> tuple[Handed, ...]:
@@ -156,7 +157,7 @@ def passages(debate: Debate[Any], step: Step, before: int) -> tuple[Handed, ...]
     match step.evidence:
         case "search":
             found = (turn for turn in _found(debate.in_round(step.round)) if turn.position < before)
-            return next((given for turn in found if (given := handed(turn, step.seat))), ())
+            return next((given for turn in found if (given := handed(turn).get(step.seat))), ())
         case "cited":
             return tuple(_cited(debate, step, before))
         case _:
@@ -174,7 +175,7 @@ def _cited(debate: Debate[Any], step: Step, before: int) -> Iterator[Handed]:
     quoted = {words(quote) for quote in re.findall(r"[\"“„«»]([^\"”“«»\n]{12,600})[\"”“»«]", said)}
     left = CITED * room(debate)
     for each in all_handed(debate.of_seat(LIBRARY)).values():
-        own = debate.once(("words of", each.id), lambda text=each.text: words(text))  # type: ignore[misc]
+        own = debate.once(("words of", each.id), partial(words, each.text))
         is_named = " " in each.cited and each.cited in said
         if (is_named or any(quote in own for quote in quoted)) and len(each.text) <= left:
             left -= len(each.text)

@@ -24,6 +24,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from moot.core.prompt_files import OPTIONS
 from moot.errors import BrokenPrompt
 
 MAX_FILE = 64_000
@@ -65,13 +66,7 @@ class OwnPrompts:
 
     def __init__(self, folder: Path, data: Callable[[str], str]) -> None:
         self.folder = folder
-        self._environment = _Environment(
-            loader=jinja2.FileSystemLoader(folder),
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
+        self._environment = _Environment(loader=jinja2.FileSystemLoader(folder), **OPTIONS)
         known = {name: self._environment.filters[name] for name in FILTERS}
         filters = {**known, "join": _join, "format": _format, "round": _round, "data": data}
         self._environment.filters = {name: _in_time(each) for name, each in filters.items()}

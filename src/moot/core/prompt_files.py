@@ -10,6 +10,13 @@ from typing import Any
 import jinja2
 from jinja2 import meta
 
+OPTIONS: Mapping[str, Any] = {
+    "undefined": jinja2.StrictUndefined,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "auto_reload": False,
+}
+
 
 class _Environment(jinja2.Environment):
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
@@ -22,13 +29,7 @@ class PromptFiles:
 
     def __init__(self, folders: Sequence[Path], data: Callable[[str], str]) -> None:
         self._loader = jinja2.FileSystemLoader(folders)
-        self._environment = _Environment(
-            loader=self._loader,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
+        self._environment = _Environment(loader=self._loader, **OPTIONS)
         self._environment.filters["data"] = data
         self.used = cache(self._used)
         self._template = cache(self._environment.get_template)

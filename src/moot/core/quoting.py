@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,12 +64,12 @@ def _checked(text: str, sources: tuple[Source, ...], said: tuple[str, ...] | Non
     return check_all(text, sources, said)
 
 
+@dataclass(slots=True)
 class _FalseQuotes:
     """Those of the turns that were looked at by now."""
 
-    def __init__(self) -> None:
-        self.looked_at = 0
-        self.found: dict[tuple[str, str], FalseQuote] = {}
+    looked_at: int = 0
+    found: dict[tuple[str, str], FalseQuote] = field(default_factory=dict)
 
 
 def false_quotes(debate: Debate[Any]) -> tuple[FalseQuote, ...]:
@@ -77,18 +78,13 @@ def false_quotes(debate: Debate[Any]) -> tuple[FalseQuote, ...]:
         return ()
     known = debate.once("false quotes", _FalseQuotes)
     for turn in debate.transcript[known.looked_at :]:
-        if turn.seat in debate.seats and turn.kind not in debate.checks:
-            for each in _false(debate, turn):
-                known.found.setdefault((each.seat, each.quote.quote), each)
+        speaks = turn.seat in debate.seats and turn.kind not in debate.checks
+        for quote in quotes_of(debate, turn) if speaks else ():
+            if quote.false and quote.tag:  # without a tag it may be a figure of speech: only its readers are told
+                found = FalseQuote(turn.position, turn.seat, turn.round, quote)
+                known.found.setdefault((turn.seat, quote.quote), found)
     known.looked_at = len(debate.transcript)
     return tuple(known.found.values())
-
-
-def _false(debate: Debate[Any], turn: Turn) -> Iterator[FalseQuote]:
-    """Without a tag it may be a figure of speech: only its readers are told."""
-    for each in quotes_of(debate, turn):
-        if each.false and each.tag:
-            yield FalseQuote(turn.position, turn.seat, turn.round, each)
 
 
 def told_to(debate: Debate[Any], step: Step, before: int, name: dict[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -62,6 +62,15 @@ class Turn:
 
 def usage_of(turns: Iterable[Turn]) -> Usage:
     return sum((turn.usage for turn in turns), NO_USAGE)
+
+
+def usage_by_seat(turns: Sequence[Turn]) -> dict[str, Usage]:
+    """Of the seats for which something was called."""
+    found = {turn.seat: NO_USAGE for turn in turns if turn.usage.calls}
+    for turn in turns:
+        if turn.seat in found:
+            found[turn.seat] += turn.usage
+    return found
 
 
 @dataclass(frozen=True, slots=True)

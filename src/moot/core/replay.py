@@ -53,7 +53,7 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
         except ValidationError:  # data of another version
             title, notes = format.title(turn.seat), ()
         yield turn_finished(record.id, turn, title, notes)
-        debate.transcript.append(turn)
+        debate.add(turn)
 
 
 def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]) -> None:
@@ -62,7 +62,7 @@ def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate
     while cast.batch:
         turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
         cast.stored.update({turn.position: turn for turn in turns})
-        cast.advance(cast.replayed())
+        cast.advance()
 
 
 class ScriptRun:
@@ -105,16 +105,10 @@ class ScriptRun:
             return ()
         return tuple(step for at, step in enumerate(self.batch, self.base) if at not in self.stored)
 
-    def replayed(self) -> tuple[Turn, ...]:
-        """The stored turns that answer the batch."""
-        if interruption := self.interruption():
-            return (interruption,)
-        return tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
-
     def catch_up(self) -> None:
         """Hand over what is stored, until the script is through or asks for something new."""
         while self.batch and not self.missing():
-            self.advance(self.replayed())
+            self.advance()
 
     def ended(self) -> Outcome:
         """What a script that is through has come to, with the claims that were made on the way."""
@@ -139,16 +133,18 @@ class ScriptRun:
                     f"{step.round}; {USE_ITS_VERSION}"
                 )
 
-    def advance(self, turns: tuple[Turn, ...]) -> None:
-        """Hand the turns to the script, which answers with its next batch or its outcome."""
-        interrupted = (turns[0].seat, turns[0].kind) in INTERRUPTIONS
-        self.debate.transcript.extend(turns)
-        self.debate.steps.extend([Step(turns[0].seat, turns[0].kind)] if interrupted else self.batch)
+    def advance(self) -> None:
+        """Hand the stored turns of the batch to the script, which answers with its next batch or its outcome."""
+        if interruption := self.interruption():
+            self._take(interruption)
+            self._take_changes()
+            self._step(lambda: self.script.throw(Concluded(interruption.content)))
+            return
+        turns = tuple(self.stored[at] for at in range(self.base, self.base + len(self.batch)))
+        for each in zip(turns, self.batch, strict=True):
+            self.debate.add(*each)
         self._take_changes()
-        if interrupted:
-            self._step(lambda: self.script.throw(Concluded(turns[0].content)))
-        else:
-            self._step(lambda: self.script.send(turns))
+        self._step(lambda: self.script.send(turns))
 
     def _step(self, move: Callable[[], tuple[Step, ...]]) -> None:
         try:
@@ -166,7 +162,6 @@ class ScriptRun:
         """Take a person's words that were stored before the batch into the transcript."""
         while (turn := self.stored.get(self.base)) and _is_aside(turn):
             self._take(turn)
-        self.debate.usage()  # counted here, so that whoever reads the debate, in whatever thread, changes nothing
         if not self.interruption():
             self._check()
         if 0 < len(self.missing()) < len(self.batch):  # what was begun goes on under what was changed since
@@ -182,8 +177,7 @@ class ScriptRun:
         return takewhile(is_change, (self.stored[at] for at in takewhile(self.stored.__contains__, count(since))))
 
     def _take(self, turn: Turn) -> None:
-        self.debate.transcript.append(turn)
-        self.debate.steps.append(Step(turn.seat, turn.kind))
+        self.debate.add(turn, Step(turn.seat, turn.kind))
         if is_change(turn):
             apply(turn, self.debate)
 

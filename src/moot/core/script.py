@@ -1,4 +1,4 @@
-"""A debate as its script sees it, and the moves it can make: ask, ask_all, rounds."""
+"""A debate as its script sees it, and the moves a script can make: ask, ask_all, rounds."""
 
 from __future__ import annotations
 
@@ -24,17 +24,14 @@ from moot.core.debate import (
 )
 from moot.core.duration import LATELY, SLACK, pace_of_all, span_seconds
 from moot.core.evidence import resolved, searches
+from moot.core.record import usage_of
 from moot.core.research import MAX_FOUND, Finding, found, researching
 from moot.sources.source import Source
 from moot.text.language import Language, language_of
 
 S = TypeVar("S", bound=Settings)
 T = TypeVar("T")
-
-
 O_co = TypeVar("O_co", bound=Outcome, covariant=True)
-
-
 Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], T]
 """A script, or a part of one that comes to something."""
 Lazy: TypeAlias = T | Callable[[], T]
@@ -81,34 +78,24 @@ class Debate(Generic[S]):
     _debaters: frozenset[str] | None = None
     """Those who speak in rounds and do not close; None in a format without rounds."""
     _researched: set[tuple[str, int | None]] = field(default_factory=set)
+    findings: dict[Source, Finding] = field(default_factory=dict)
+    """The sources that were found: the tag of each, and where it was found first."""
     _round_start: int = 0
     _spoken_before: int = 0
-    _counted: int = 0
-    """So many turns are in the fields below; what is asked at every step must not read all turns every time."""
     _usage: Usage = NO_USAGE
     _checked: int = 0
     """Output tokens of turns that only examine."""
     _spoken: int = 0
     _rounds: dict[int | None, list[Turn]] = field(default_factory=dict)
     _of_seat: dict[str, list[Turn]] = field(default_factory=dict)
-    _found: dict[Source, Finding] = field(default_factory=dict)
     _kept: dict[Hashable, Any] = field(default_factory=dict)
 
-    @property
-    def language(self) -> Language:
-        return language_of(self.settings.own_words(self.topic), self.settings.language)
+    def __post_init__(self) -> None:
+        turns, self.transcript = self.transcript, []
+        for turn in turns:
+            self.add(turn)
 
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The documents that can be quoted; the first is S1. Those that were found come last."""
-        self._count()
-        return (*self.settings.sources, *self._found)
-
-    def sources_before(self, position: int) -> tuple[Source, ...]:
-        """Those that whoever speaks at a position could know."""
-        self._count()
-        known = bisect_left(tuple(self._found.values()), position, key=lambda finding: finding.position)
-        return (*self.settings.sources, *islice(self._found, known))
+    # The moves of a script
 
     def ask(
         self,
@@ -159,23 +146,6 @@ class Debate(Generic[S]):
             yield tuple(looked_up)
         return (yield tuple(capped))
 
-    def _looks_things_up(self, step: Step) -> bool:
-        """Whether a debater speaks for the first time in a round; those who lead, note or judge argue nothing."""
-        debaters = self.seats if self._debaters is None else self._debaters
-        argues = step.seat in debaters and step.kind not in self.checks
-        if not (self.settings.research and self.debating and argues):
-            return False
-        self._count()
-        return (step.seat, step.round) not in self._researched and len(self._found) < MAX_FOUND
-
-    def _capped(self, step: Step) -> Step:
-        if step.seat not in self.seats:
-            return step
-        checks = step.kind in self.checks
-        cap = self.seats[step.seat].max_tokens if checks else self.output_cap(step.seat)
-        most = cap if step.max_tokens is None else max(1, min(cap, step.max_tokens))
-        return replace(step, max_tokens=most, evidence=resolved(self, step))
-
     @contextmanager
     def until_closing(self) -> Iterator[None]:
         """The part of a script that a person's "conclude" or a limit may leave at any step."""
@@ -209,7 +179,6 @@ class Debate(Generic[S]):
                 return
             if number > 1 and self._closed(closing):
                 return
-            self._count()
             self._round_start, self._spoken_before = len(self.transcript), self._spoken
             round = _Round(number) if self.rehearsed and self.settings.max_rounds > 9 else number
             yield round
@@ -219,36 +188,70 @@ class Debate(Generic[S]):
             number = self.played_to(round)
         self.stop_reason = "max_rounds"
 
-    def pass_over(self, turns: Sequence[Turn], steps: Sequence[Step]) -> None:
-        """Take a round as played that the script was not asked for."""
-        self._round_start = len(self.transcript)
-        self.transcript.extend(turns)
-        self.steps.extend(steps)
-
     def end_rounds(self, reason: str) -> None:
         """Let the round in progress be the last."""
         self.stop_reason = reason
-
-    def _went_on(self, round: int) -> bool:
-        following = self.following()
-        return following is not None and (following.round or 0) > round
-
-    def _closed(self, closing: Sequence[str]) -> bool:
-        """Whether no other round was played, for a reason that is no longer found."""
-        following = self.following()
-        return following is not None and following.round is None and following.seat in closing
 
     def asks(self, seat: str, kind: str, round: int | None, found: bool) -> bool:
         """Whether a step is asked for that depends on what code finds in texts: as stored, or else as `found`."""
         following = self.following()
         return found if following is None else (following.seat, following.kind, following.round) == (seat, kind, round)
 
+    # What it and others read
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.settings.own_words(self.topic), self.settings.language)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The documents that can be quoted; the first is S1. Those that were found come last."""
+        return (*self.settings.sources, *self.findings)
+
+    def sources_before(self, position: int) -> tuple[Source, ...]:
+        """Those that whoever speaks at a position could know."""
+        known = bisect_left(tuple(self.findings.values()), position, key=lambda finding: finding.position)
+        return (*self.settings.sources, *islice(self.findings, known))
+
+    def in_round(self, round: int | None) -> Sequence[Turn]:
+        """The turns of a round, or those outside of all."""
+        return self._rounds.get(round, ())
+
+    def of_seat(self, seat: str) -> Sequence[Turn]:
+        return self._of_seat.get(seat, ())
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What a format derives from turns, made the first time it is asked for; the key says which turns."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        kept: T = self._kept[key]
+        return kept
+
+    def model_of(self, step: Step) -> str:
+        return step.model or self.seats[step.seat].model
+
+    # What was used, and what is left
+
+    def usage(self) -> Usage:
+        return self._usage
+
+    def debate_output(self) -> int:
+        """Tokens written by now, but for those of turns that only examine."""
+        return self.usage().output_tokens - self._checked
+
+    def check_output(self) -> int:
+        """Tokens written by turns that only examine."""
+        return self._checked
+
+    def output_left(self) -> int:
+        """Tokens the rounds may still write, when the closing seats' are kept in reserve."""
+        return self.settings.max_total_output_tokens - self.debate_output() - self._reserve
+
     def output_cap(self, seat: str) -> int:
         """The most tokens this seat's next step may write."""
         cap = self.seats[seat].max_tokens
         if not self.debating:
             return cap
-        self._count()
         steps_left = self._speaking - (self._spoken - self._spoken_before)
         return max(1, min(cap, self.output_left() // max(1, steps_left)))
 
@@ -266,77 +269,61 @@ class Debate(Generic[S]):
         speed = pace_of_all(self.transcript[-LATELY:]) if s.extend_runtime else None
         return speed is None or spent >= SLACK * s.max_total_output_tokens / speed
 
-    def usage(self) -> Usage:
-        self._count()
-        return self._usage
+    # How it grows
 
-    def in_round(self, round: int | None) -> Sequence[Turn]:
-        """The turns of a round, or those outside of all."""
-        self._count()
-        return self._rounds.get(round, ())
+    def add(self, turn: Turn, step: Step | None = None) -> None:
+        """Another turn of the transcript, and the step that it answers where that is known.
 
-    def of_seat(self, seat: str) -> Sequence[Turn]:
-        self._count()
-        return self._of_seat.get(seat, ())
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What a format derives from turns, made the first time it is asked for; the key says which turns."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        kept: T = self._kept[key]
-        return kept
-
-    def _count(self) -> None:
-        if self._counted == len(self.transcript):  # as nearly always
-            return
-        for turn in self.transcript[self._counted :]:
-            checks = turn.kind in self.checks
-            self._spoken += turn.seat in self.seats and not checks
-            self._checked += turn.usage.output_tokens if checks else 0
-            self._usage += turn.usage
-            self._find(turn)
-            self._rounds.setdefault(turn.round, []).append(turn)
-            self._of_seat.setdefault(turn.seat, []).append(turn)
-        self._counted = len(self.transcript)
-
-    def _find(self, turn: Turn) -> None:
+        It is counted at once: what is asked at every step must not read all turns every time.
+        """
+        self.transcript.append(turn)
+        self.steps += [step] if step else []
+        checks = turn.kind in self.checks
+        self._spoken += turn.seat in self.seats and not checks
+        self._checked += turn.usage.output_tokens if checks else 0
+        self._usage += turn.usage
+        self._rounds.setdefault(turn.round, []).append(turn)
+        self._of_seat.setdefault(turn.seat, []).append(turn)
         for source in found(turn):
-            number = len(self.settings.sources) + len(self._found) + 1
+            number = len(self.sources) + 1
             tag = f"S{number:03}" if self.rehearsed else f"S{number}"  # rounds that are alike are alike in length
-            self._found.setdefault(source, Finding(tag, turn.position))
+            self.findings.setdefault(source, Finding(tag, turn.position))
 
-    def finding(self, source: Source) -> Finding:
-        """The tag of a source that was found, and where it was found first."""
-        self._count()
-        return self._found[source]
+    def pass_over(self, turns: Sequence[Turn], steps: Sequence[Step]) -> None:
+        """Take a round as played that the script was not asked for."""
+        self._round_start = len(self.transcript)
+        for each in zip(turns, steps, strict=True):
+            self.add(*each)
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Of all sources that were found, in their order."""
-        self._count()
-        return tuple(self._found.values())
+    def _capped(self, step: Step) -> Step:
+        if step.seat not in self.seats:
+            return step
+        checks = step.kind in self.checks
+        cap = self.seats[step.seat].max_tokens if checks else self.output_cap(step.seat)
+        most = cap if step.max_tokens is None else max(1, min(cap, step.max_tokens))
+        return replace(step, max_tokens=most, evidence=resolved(self, step))
+
+    def _looks_things_up(self, step: Step) -> bool:
+        """Whether a debater speaks for the first time in a round; those who lead, note or judge argue nothing."""
+        debaters = self.seats if self._debaters is None else self._debaters
+        argues = step.seat in debaters and step.kind not in self.checks
+        if not (self.settings.research and self.debating and argues):
+            return False
+        return (step.seat, step.round) not in self._researched and len(self.findings) < MAX_FOUND
 
     def _costs_too_much(self) -> bool:
         """Whether another round like the last would exceed the limit."""
         limit, spent = self.settings.max_cost, self.usage().cost
         if limit is None or spent is None:
             return False
-        said = (turn for turn in self.transcript[self._round_start :] if turn.kind not in self.checks)
-        last_round = sum((turn.usage for turn in said), NO_USAGE).cost
-        return spent + (last_round or 0.0) > limit
+        last_round = usage_of(turn for turn in self.transcript[self._round_start :] if turn.kind not in self.checks)
+        return spent + (last_round.cost or 0.0) > limit
 
-    def output_left(self) -> int:
-        """Tokens the rounds may still write, when the closing seats' are kept in reserve."""
-        return self.settings.max_total_output_tokens - self.debate_output() - self._reserve
+    def _went_on(self, round: int) -> bool:
+        following = self.following()
+        return following is not None and (following.round or 0) > round
 
-    def debate_output(self) -> int:
-        """Tokens written by now, but for those of turns that only examine."""
-        return self.usage().output_tokens - self._checked
-
-    def check_output(self) -> int:
-        """Tokens written by turns that only examine."""
-        self._count()
-        return self._checked
-
-    def model_of(self, step: Step) -> str:
-        return step.model or self.seats[step.seat].model
+    def _closed(self, closing: Sequence[str]) -> bool:
+        """Whether no other round was played, for a reason that is no longer found."""
+        following = self.following()
+        return following is not None and following.round is None and following.seat in closing

@@ -35,7 +35,7 @@ def looked_up(debate: Debate[Any], turn: Turn) -> Iterator[Shown | Call]:
     """What a turn of research has brought: sources with their tags, passages of others, and calls that failed."""
     for call in calls(turn):
         if source := call.source:
-            tag, position = debate.finding(source)
+            tag, position = debate.findings[source]
             yield Shown(tag, source.name, size(source.text), source.text if position == turn.position else SEE_ABOVE)
         else:
             yield call

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict  # pydantic can read those of `typing` f
 from moot.core.changes import current
 from moot.core.debate import NO_USAGE, JsonObject, Limits, Rating, Record, Status, Tick, Turn, Usage
 from moot.core.duration import span_seconds
-from moot.core.record import iso
+from moot.core.record import iso, usage_by_seat
 
 VERSION = 1
 SEARCHED, CONCLUDED = ("templates", "passages", "evidence", "research"), ("synthesis", "answer", "verdict")
@@ -112,7 +112,7 @@ class Trace(TypedDict):
 
 def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None, ticks: Sequence[Tick] = ()) -> Trace:
     record = current(record, turns)
-    rounds = sorted({turn.round for turn in turns if turn.round is not None})
+    rounds = [_round(each, turns) for each in sorted({turn.round for turn in turns if turn.round is not None})]
     rounds_left = len(rounds) < _max_rounds(record)
     by_limit = record.stop_reason in Limits.model_fields
     cut_short = record.status is Status.FINISHED and record.stop_reason != "completed"
@@ -127,7 +127,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None, t
         "query": record.topic,
         "settings": record.settings,
         "templates_used": _templates(turns),
-        "rounds": [_round(number, turns) for number in rounds],
+        "rounds": rounds,
         "turns": [turn_as_json(turn) for turn in turns],
         "final_answer": _text(outcome.get("summary")),
         "total_rounds": len(rounds),
@@ -135,7 +135,7 @@ def trace(record: Record, turns: Sequence[Turn], rating: Rating | None = None, t
         "stop_reason": record.stop_reason,
         "error": record.error,
         "models": {seat: chosen.model for seat, chosen in record.seats.items()} | _embedding(turns),
-        "timing": _timing(turns),
+        "timing": _timing(turns, rounds),
         "usage": _usage(turns[record.copied :]),
         "quality_score": _number(outcome.get("quality_score")),
         "user_rating": rating.stars if rating else None,
@@ -200,17 +200,14 @@ def _round(number: int, turns: Sequence[Turn]) -> RoundTrace:
     }
 
 
-def _timing(turns: Sequence[Turn]) -> Timing:
-    by_round: dict[int, list[Turn]] = defaultdict(list)
+def _timing(turns: Sequence[Turn], rounds: Sequence[RoundTrace]) -> Timing:
     by_kind: dict[str, list[Turn]] = defaultdict(list)
     for turn in turns:
         if turn.round is None:
             by_kind[turn.kind].append(turn)
-        else:
-            by_round[turn.round].append(turn)
     return {
         "total_ms": _span_ms(turns),
-        "rounds_ms": [_span_ms(by_round[number]) for number in sorted(by_round)],
+        "rounds_ms": [each["duration_ms"] for each in rounds],
         "kinds_ms": {kind: _span_ms(own) for kind, own in by_kind.items()},
         "rag_ms": sum(turn.duration_ms for turn in turns if turn.kind in SEARCHED),
         "synthesis_ms": sum(turn.duration_ms for turn in turns if _concludes(turn)),
@@ -222,10 +219,7 @@ def _concludes(turn: Turn) -> bool:
 
 
 def _usage(turns: Sequence[Turn]) -> dict[str, Any]:
-    by_seat = {turn.seat: NO_USAGE for turn in turns if turn.usage.calls}
-    for turn in turns:
-        if turn.seat in by_seat:
-            by_seat[turn.seat] += turn.usage
+    by_seat = usage_by_seat(turns)
     total = sum(by_seat.values(), NO_USAGE)
     return {**_tokens(total), "by_seat": {seat: _tokens(usage) for seat, usage in by_seat.items()}}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, Field
@@ -160,10 +161,14 @@ class Trust(BaseModel):
     def text(self, say: Language) -> str:
         """The level and what it rests on, in a line."""
         levels = {"High": say("High"), "Medium": say("Medium"), "Low": say("Low")}
-        found = [self.summary, self.vote.summary if self.vote else "", self.poll.summary if self.poll else ""]
-        found.insert(1, self.claims.text if self.claims else "")
-        line = "; ".join([f"{say('Trust')}: {levels[self.level]}", *filter(None, found)])
+        claims = self.claims.text if self.claims else ""
+        examined = (each.summary for each in (self.vote, self.poll) if each)
+        line = "; ".join(filter(None, [f"{say('Trust')}: {levels[self.level]}", self.summary, claims, *examined]))
         return f"{line}. {self.poll.price}" if self.poll and self.poll.price else line
+
+    def with_reasons(self, reasons: Iterable[str]) -> Trust:
+        """The same, for these reasons too."""
+        return self.model_copy(update={"reasons": [*self.reasons, *reasons]})
 
     def lowered(self, reason: str) -> Trust:
         """A level down, for this reason."""

@@ -47,9 +47,8 @@ class WorkflowSettings(BaseModel):
         joining = _JOINING & {Path(word).name.lower().removesuffix(".exe") for word in parts or ()}
         for before, word in pairwise(["", *(parts or ())]):
             is_title = word == "{title}" and before in TITLE_OPTIONS and not joining
-            if (
-                not is_title and not (before and word == "{debate}") and ("{title}" in word or "{debate}" in word)
-            ):  # a shell would run what a topic says
+            is_safe = is_title or (before and word == "{debate}") or not ("{title}" in word or "{debate}" in word)
+            if not is_safe:  # a shell would run what a topic says
                 raise ValueError(
                     f"has {word!r} where it could be run; write {{title}} after {' or '.join(TITLE_OPTIONS)}, or let a "
                     f"script read MOOT_TITLE and MOOT_DEBATE: {_EXAMPLE}"

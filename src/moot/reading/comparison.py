@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
 
-from pydantic import JsonValue
+from pydantic import BaseModel, Field, JsonValue
 from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.claims import Claim
@@ -37,29 +37,22 @@ class Piece(NamedTuple):
     differs: bool
 
 
-class Pair(NamedTuple):
-    """The same thing of both debates; `differs` when it is not the same."""
-
+class PairView(BaseModel):
     name: str
     a: str
     b: str
-
-    @property
-    def differs(self) -> bool:
-        return self.a != self.b
+    differs: bool
 
 
-class SharedClaim(NamedTuple):
+class SharedClaimView(BaseModel):
     a: Claim
     b: Claim
 
 
-class Matched(NamedTuple):
-    """The claims of two debates: those made in both, and those made in one alone."""
-
-    both: tuple[SharedClaim, ...]
-    only_a: tuple[Claim, ...]
-    only_b: tuple[Claim, ...]
+class ComparedClaims(BaseModel):
+    both: list[SharedClaimView] = Field(description="made of the same words in both, or nearly; no model compares them")
+    only_a: list[Claim]
+    only_b: list[Claim]
 
 
 @dataclass(frozen=True)  # no slots: what is costly is computed once
@@ -86,26 +79,26 @@ class Comparison:
         return "two debates of one question" if self.same_question else "two questions"
 
     @cached_property
-    def setup(self) -> tuple[Pair, ...]:
+    def setup(self) -> tuple[PairView, ...]:
         """What was chosen for each."""
-        return tuple(Pair(name, *both) for name, both in _setup(self.a, self.b))
+        return tuple(_setup(self.a, self.b))
 
     @property
     def different(self) -> tuple[str, ...]:
         return tuple(pair.name for pair in self.setup if pair.differs)
 
     @cached_property
-    def taken(self) -> tuple[Pair, ...]:
+    def taken(self) -> tuple[PairView, ...]:
         """What each took."""
-        both = (_taken(self.a), _taken(self.b))
-        return tuple(Pair(name, both[0][name], both[1][name]) for name in both[0])
+        a, b = _taken(self.a), _taken(self.b)
+        return tuple(_pair(name, a[name], b[name]) for name in a)
 
     @cached_property
-    def claims(self) -> Matched:
+    def claims(self) -> ComparedClaims:
         return matched(*(each.ledger.claims if each.ledger else () for each in (self.a, self.b)))
 
 
-def matched(a: Sequence[Claim], b: Sequence[Claim]) -> Matched:
+def matched(a: Sequence[Claim], b: Sequence[Claim]) -> ComparedClaims:
     """Each claim with the one that is most like it, those that are most alike first."""
     likely = sorted(
         ((score, at, to) for at, one in enumerate(a) for to, other in enumerate(b) if (score := _alike(one, other))),
@@ -115,10 +108,10 @@ def matched(a: Sequence[Claim], b: Sequence[Claim]) -> Matched:
     for _, at, to in likely:
         if at not in found and to not in found.values():
             found[at] = to
-    return Matched(
-        tuple(SharedClaim(a[at], b[to]) for at, to in sorted(found.items())),
-        tuple(claim for at, claim in enumerate(a) if at not in found),
-        tuple(claim for at, claim in enumerate(b) if at not in found.values()),
+    return ComparedClaims(
+        both=[SharedClaimView(a=a[at], b=b[to]) for at, to in sorted(found.items())],
+        only_a=[claim for at, claim in enumerate(a) if at not in found],
+        only_b=[claim for at, claim in enumerate(b) if at not in found.values()],
     )
 
 
@@ -158,17 +151,21 @@ LEFT_OUT = {"model", "models", "temperatures", "max_tokens", "sources", "extend_
 """Settings that are told in another way, or are none of a reader's concern."""
 
 
-def _setup(a: Reading, b: Reading) -> Iterator[tuple[str, tuple[str, str]]]:
-    yield "format", (_format(a), _format(b))
-    yield "models", (_models(a), _models(b))
+def _setup(a: Reading, b: Reading) -> Iterator[PairView]:
+    yield _pair("format", _format(a), _format(b))
+    yield _pair("models", _models(a), _models(b))
     settings = a.record.settings, b.record.settings
     left_out = LEFT_OUT | a.format.hidden
     for name in (name for name in settings[0] if name in settings[1] and name not in left_out):
         values = [_value(each.get(name)) for each in settings]
         always = name in ("depth", "max_rounds", "stances")
         if always or values[0] != values[1]:
-            yield name.replace("_", " "), (values[0], values[1])
-    yield "sources", (_sources(a), _sources(b))
+            yield _pair(name.replace("_", " "), *values)
+    yield _pair("sources", _sources(a), _sources(b))
+
+
+def _pair(name: str, a: str, b: str) -> PairView:
+    return PairView(name=name, a=a, b=b, differs=a != b)
 
 
 def _format(reading: Reading) -> str:

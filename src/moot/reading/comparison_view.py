@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from moot.core.claims import Claim
 from moot.core.trust import Trust
-from moot.reading.comparison import Comparison
+from moot.reading.comparison import ComparedClaims, Comparison, PairView
 from moot.reading.debate import Reading
-from moot.reading.views import DebateView, FromAttributes, debate_view
+from moot.reading.views import DebateView, debate_view
 
 
 class SideView(BaseModel):
@@ -19,24 +18,6 @@ class SideView(BaseModel):
     lead: str
     trust: Trust | None
     next_steps: list[str]
-
-
-class PairView(FromAttributes):
-    name: str
-    a: str
-    b: str
-    differs: bool
-
-
-class SharedClaimView(FromAttributes):
-    a: Claim
-    b: Claim
-
-
-class ComparedClaims(FromAttributes):
-    both: list[SharedClaimView] = Field(description="made of the same words in both, or nearly; no model compares them")
-    only_a: list[Claim]
-    only_b: list[Claim]
 
 
 class ComparisonView(BaseModel):
@@ -57,9 +38,9 @@ def comparison_view(both: Comparison) -> ComparisonView:
         same_outcome=both.same_outcome,
         a=_side(both.a),
         b=_side(both.b),
-        setup=[PairView.model_validate(pair) for pair in both.setup],
-        taken=[PairView.model_validate(pair) for pair in both.taken],
-        claims=ComparedClaims.model_validate(both.claims),
+        setup=list(both.setup),
+        taken=list(both.taken),
+        claims=both.claims,
     )
 
 

@@ -139,7 +139,7 @@ class Reading:
     @cached_property
     def _known(self) -> tuple[tuple[Source, ...], tuple[Finding, ...]]:
         """Its sources, and where the last of them were found."""
-        found = self._read(lambda debate: (debate.sources, debate.findings), None)
+        found = self._read(lambda debate: (debate.sources, tuple(debate.findings.values())), None)
         return found or (tuple(_stored_sources(self.record)), ())
 
     @cached_property
@@ -264,7 +264,8 @@ class Reading:
     def _debate(self, turns: Iterable[Turn], record: Record | None = None) -> Debate[Any]:
         record = record or self.record
         debate = self.format.open(record)
-        debate.transcript.extend(turns)
+        for turn in turns:
+            debate.add(turn)
         debate.stop_reason = record.stop_reason
         return debate
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
 from typing import NamedTuple
 
-from moot.text.language import languages
+from moot.text.language import known_words
 
 MAX_QUOTE = 2000
 """Characters; a mark further away opens something else."""
@@ -157,37 +156,23 @@ def _tag(match: re.Match[str], known: Collection[str]) -> str:
 
 def _said_by(match: re.Match[str]) -> bool:
     """Whether a quote is put to this tag: “S9 says”, “according to S9”, “S9:” where a sentence begins, “— S9”."""
-    found, said = match.groupdict(), _words_of_saying()
+    found, said, articles = match.groupdict(), known_words("saying"), known_words("articles")
     if "by" in found:
         ends = match.string[match.end() :].lstrip(".)")[:1] in ("", "\n")
         by = _WORD.findall(match["by"].casefold())
-        return not said.isdisjoint(by) and by[-1] not in _articles() if by else ends and match[0][-4] in "–—-"
+        return not said.isdisjoint(by) and by[-1] not in articles if by else ends and match[0][-4] in "–—-"
     if "says" not in found:
         return True
     before = re.split(r"[.,:;!?()\n–—]", match.string[: match.start("bare")].casefold())[-1]
     last = _WORD.findall(before)[-2:]
-    if last and (last[-1] in _articles() or last[-1] not in _beside_saying() | said):
+    beside = known_words("common", "adverbs")
+    if last and (last[-1] in articles or last[-1] not in beside | said):
         return False
     says = _WORD.findall(match["says"].casefold())
-    tells = next((word for word in says if word not in _beside_saying()), "")
+    tells = next((word for word in says if word not in beside), "")
     if tells in said or (not says and not said.isdisjoint(last)):
         return True
     return len(says) <= 1 and match["says"].rstrip().endswith(":") and not before.strip(" \t*_>-")
-
-
-@cache
-def _words_of_saying() -> frozenset[str]:
-    return frozenset().union(*(each.saying for each in languages().values()))
-
-
-@cache
-def _beside_saying() -> frozenset[str]:
-    return frozenset().union(*(each.common | each.adverbs for each in languages().values()))
-
-
-@cache
-def _articles() -> frozenset[str]:
-    return frozenset().union(*(each.articles for each in languages().values()))
 
 
 def _opened(text: str, first: int, closing: int) -> int | None:

@@ -13,13 +13,13 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from moot.sources.citations import BLOCK_MARK, MAX_QUOTE, Citation, citations
 from moot.sources.source import Source, tags
-from moot.text.language import language_of, languages, recognised, seems_english
+from moot.text.language import WordKind, known_words, language_of, recognised, seems_english
 from moot.text.plain import normalized
 
 Verdict = Literal["verified", "near", "missing", "no_source", "unclear"]
@@ -142,7 +142,7 @@ def check_all(text: str, sources: Sequence[Source], said: Sequence[str] | None =
 
 def _with_its_not(checked: Checked, text: str, known: Mapping[str, Source]) -> Checked:
     """One that begins right behind a “not” is false, unless whoever quotes says “not” before it, or names a thing."""
-    thing = any(words(checked.quote[:40]).split(" ")[0] in each.articles for each in languages().values())
+    thing = words(checked.quote[:40]).split(" ")[0] in known_words("articles")
     if thing or checked.verdict != "verified" or not (passage := _behind_not(checked.quote, known[checked.tag].text)):
         return checked
     before = re.split(r"[.!?]\s", text[max(0, (at := text.find(checked.quote)) - SENTENCE) : at])[-1]
@@ -238,14 +238,10 @@ def _composed(text: str) -> str:
 
 def _compared(text: str, sign: str) -> str:
     """The composed text with numbers in one form, without what separates their thousands; no longer or shorter."""
-    text = OTHER_SCRIPT.sub(_in_latin, _composed(text))
+    text = OTHER_SCRIPT.sub(lambda char: str(unicodedata.decimal(char[0], "\0")), _composed(text))
     if sign:
         text = GROUPED[sign].sub(lambda number: re.sub(r"\D", "\0", number[0]), text)
     return MONEY.sub(r"\3\2\1", text)
-
-
-def _in_latin(char: re.Match[str]) -> str:
-    return str(unicodedata.decimal(char[0], "\0"))
 
 
 def _words(compared: str) -> list[str]:
@@ -295,9 +291,12 @@ def _without_added(bracket: re.Match[str]) -> str:
 
 
 @cache
-def negations() -> frozenset[str]:
-    """The words of all languages that say “not”; of “isn't” that is the `t`."""
-    return frozenset(words(word).split()[-1] for each in languages().values() for word in each.negations)
+def plain_words(*kinds: WordKind) -> frozenset[str]:
+    """The words of all languages of these kinds as `words` writes them; of “isn't” that is the `t`."""
+    return frozenset(words(word).split()[-1] for word in known_words(*kinds))
+
+
+negations = partial(plain_words, "negations")
 
 
 def _places(parts: Sequence[str], normal: str) -> list[Span]:

@@ -104,10 +104,10 @@ def chart_texts(charts: Iterable[ChartData], say: Language) -> Iterator[str]:
 def _judgings(chart: MarginChart) -> Iterator[tuple[str, ...]]:
     from moot.core.charts import plain
 
-    for row in chart.rows:
-        for number, dot in enumerate(row.dots, 1):
-            name = in_one_line(f"{row.name} {number}").strip()
-            yield name, chart.sides[dot.mirrored], plain(dot.scores[0]), plain(dot.scores[1])
+    for what, stability in chart.rows.items():
+        for number, judging in enumerate(stability.counted, 1):
+            name = in_one_line(f"{what} {number}").strip()
+            yield name, chart.sides[judging.mirrored], plain(judging.score_a), plain(judging.score_b)
 
 
 def _values(chart: LineChart, series: Series, rounds: Iterable[int]) -> Iterator[str]:

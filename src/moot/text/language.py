@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 FOLDER = Path(__file__).parent / "languages"
 _END = re.compile(r"(?<=[.!?؟…।۔])[\"”»')\]*_]*\s+|(?<=[。！？])(?![」』）])|(?<=[。！？][」』）])(?!と)|\n+")
@@ -30,6 +31,14 @@ SOME, FEW = 0.1, 5
 ENOUGH = 0.2
 """A text with fewer of a language's small words is perhaps written in another."""
 
+WordKind: TypeAlias = Literal[
+    "common", "negations", "saying", "believing", "adverbs", "articles",
+    "joining", "rather", "toward", "rejecting", "limiting", "denying",
+]  # fmt: skip
+"""What each is for stands in `languages/en.toml`."""
+Opposites: TypeAlias = tuple[frozenset[str], frozenset[str]]
+"""Beginnings of words that cannot be said of the same thing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
@@ -37,19 +46,10 @@ class Language:
 
     code: str
     name: str
-    common: frozenset[str]
-    """Small words that no other of these languages has: by them it is recognised."""
-    negations: frozenset[str]
+    words: Mapping[WordKind, frozenset[str]]
+    opposites: tuple[Opposites, ...] = ()
     abbreviations: frozenset[str]
     """What ends with a dot and ends no sentence, in lower case."""
-    saying: frozenset[str] = frozenset()
-    """Words that put a quote to somebody: “S1 says”, “according to S1”."""
-    believing: frozenset[str] = frozenset()
-    """Words of which a “not” denies what is believed: “I do not think that …”, “it is not true that …”."""
-    adverbs: frozenset[str] = frozenset()
-    """What may stand beside them: “source S1 also says”."""
-    articles: frozenset[str] = frozenset()
-    """What stands before a thing and not before a source: “my S9 says”."""
     phrases: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, english: str, **values: object) -> str:
@@ -79,11 +79,12 @@ def languages() -> Mapping[str, Language]:
 
 def _read(path: Path) -> Language:
     whole = tomllib.loads(path.read_text(encoding="utf-8"))
-    lists = ("common", "negations", "saying", "believing", "adverbs", "articles")
+    pairs = ([frozenset(side.split()) for side in pair] for pair in whole.get("opposites", ()))
     return Language(
         code=path.stem,
         name=whole["name"],
-        **{name: frozenset(whole.get(name, "").split()) for name in lists},
+        words={kind: frozenset(whole.get(kind, "").split()) for kind in get_args(WordKind)},
+        opposites=tuple((one, other) for one, other in pairs),
         abbreviations=frozenset(whole["abbreviations"]),
         phrases=whole.get("phrases", {}),
     )
@@ -107,7 +108,7 @@ def seems_english(text: str) -> bool:
 def _told(text: str) -> tuple[str, float]:
     """The likeliest language, and the share of its small words in the text."""
     words = [word.casefold() for word in _WORD.findall(text)]
-    counts = {code: sum(word in each.common for word in words) for code, each in languages().items()}
+    counts = {code: sum(word in each.words["common"] for word in words) for code, each in languages().items()}
     likeliest = max(counts, key=counts.__getitem__)
     return likeliest, counts[likeliest] / max(1, len(words))
 
@@ -142,7 +143,7 @@ def _goes_on(text: str, dot: int, following: int) -> bool:
     if not _MAY_GO_ON.search(last):
         return False
     word = _WORD.match(text, following)
-    return not (word and word[0][0].isupper() and word[0].casefold() in small_words())
+    return not (word and word[0][0].isupper() and word[0].casefold() in known_words("common"))
 
 
 @cache
@@ -153,6 +154,6 @@ def _abbreviations() -> tuple[str, ...]:
 
 
 @cache
-def small_words() -> frozenset[str]:
-    """Of all languages."""
-    return frozenset().union(*(each.common for each in languages().values()))
+def known_words(*kinds: WordKind) -> frozenset[str]:
+    """Those of all languages."""
+    return frozenset().union(*(each.words[kind] for each in languages().values() for kind in kinds))

@@ -12,8 +12,6 @@ from moot.trust.judging import summary
 from moot.trust.poll import answer_text
 from moot.trust.voting import rule_name
 
-TOLD = ("conceded", "contested", "withdrawn", "answered", "dropped")
-"""How claims ended, in the order in which that matters to a reader."""
 MAX_FACTS = 4
 
 
@@ -104,13 +102,13 @@ def _polled(poll: PollResult, say: Language) -> Fact:
 
 
 def _claimed(claims: ClaimSummary, say: Language) -> Fact:
-    ended = {
+    ended = {  # in the order in which that matters to a reader
         "conceded": say("conceded"),
         "contested": say("contested"),
         "withdrawn": say("withdrawn"),
         "answered": say("answered"),
         "dropped": say("dropped"),
     }
-    told = [f"{number} {ended[status]}" for status in TOLD if (number := claims.counts.get(status))]
+    told = [f"{number} {word}" for status, word in ended.items() if (number := claims.counts.get(status))]
     number = sum(claims.counts.values())
     return Fact(say.count(number, "1 claim", "{n} claims"), ", ".join(told[:3]) or say("none attacked"))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.sources.quotes import GROUPED
-from moot.text.language import Language, language_of, seems_english, sentences, small_words
+from moot.text.language import Language, known_words, language_of, seems_english, sentences
 from moot.text.markdown import in_line
 
 MAX_SHOWN, MAX_OPERANDS = 40, 32
@@ -139,7 +139,7 @@ def figures(text: str, language: Language) -> Iterator[Figure]:
 def _behind(text: str, end: int) -> frozenset[str]:
     """“40 registered nurses”; nothing where grammar comes next, as in “30 for all”."""
     next_words = said[0].casefold().split() if (said := _NEXT.match(text, end)) else []
-    known = small_words()
+    known = known_words("common")
     return frozenset(word[:4] for word in next_words if next_words[0] not in known and word not in known)
 
 

@@ -9,8 +9,17 @@ from functools import cache
 from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.debate import Turn
-from moot.sources.quotes import contains, negations, words
-from moot.text.language import Language, language_of, languages, recognised, seems_english, sentences, small_words
+from moot.sources.quotes import contains, negations, plain_words, words
+from moot.text.language import (
+    Language,
+    Opposites,
+    known_words,
+    language_of,
+    languages,
+    recognised,
+    seems_english,
+    sentences,
+)
 from moot.trust.figures import figures
 
 LINKED = 55.0
@@ -26,23 +35,6 @@ STEM = 4
 """So many letters of a word are the same in “take” and “takes”."""
 MAX_NOT = 6
 """Letters; what means “not” is hardly longer, “jamais” or “nunca”."""
-OPPOSITES = tuple(
-    (frozenset(one.split()), frozenset(other.split()))
-    for one, other in (
-        ("rais incr expa exte rise rose grew grow", "lowe cut redu decr shri shor fall fell"),
-        ("erhö anhe verl stei stie", "senk kürz redu sink sank"),
-        ("open keep leav offe beha", "clos shut schl"),
-        ("star begi laun", "stop end canc"),
-        ("appr acce allo adop", "reje refu bloc ban forb proh"),
-        ("erla anne einf", "able verb verw"),
-        ("buy", "sell"),
-        ("hire eins", "fire dism entl"),
-        ("earn gain make", "lose lost"),
-    )
-)
-"""Beginnings of words that cannot be said of the same thing."""
-DENYING = frozenset(words("doubt doubts doubtful false untrue wrong deny denies bezweifle bezweifelt falsch").split())
-"""Whoever says one of these of a claim does not make it."""
 WITHOUT = ("un", "in", "im", "il", "ir", "dis")
 CLAUSE = re.compile(r"([^,;:.!?()–—]+)([,;:.!?()–—]?)")
 
@@ -94,7 +86,7 @@ def opposed(one: str, other: str) -> bool:
     ones, others = (set(words(text).split()) for text in (one, other))
     apart = ones ^ others
     undone = {f"{start}{word}" for word in apart if len(word) >= STEM for start in WITHOUT} & apart
-    denied = ones.isdisjoint(DENYING) != others.isdisjoint(DENYING)
+    denied = ones.isdisjoint(plain_words("denying")) != others.isdisjoint(plain_words("denying"))
     return bool(undone) or denied or _opposite(ones, others) or _negates(one, other) or _negates(other, one)
 
 
@@ -103,8 +95,7 @@ def _opposite(ones: Set[str], others: Set[str]) -> bool:
     a, b = ({word[:STEM] for word in each} for each in (ones, others))
     return any(
         not a.isdisjoint(ups) and a.isdisjoint(downs) and not b.isdisjoint(downs) and b.isdisjoint(ups)
-        for pair in OPPOSITES
-        for ups, downs in (pair, pair[::-1])
+        for ups, downs in opposites()
     )
 
 
@@ -125,7 +116,7 @@ def negated(text: str) -> Iterator[str]:
         for word in words(clause).split():
             if word in negations():
                 waiting = True
-            elif waiting and word in words_of_belief():
+            elif waiting and word in known_words("saying", "believing"):
                 denies = True
             elif not is_small(word):
                 if waiting:
@@ -137,10 +128,12 @@ def negated(text: str) -> Iterator[str]:
 
 
 @cache
-def words_of_belief() -> frozenset[str]:
-    return frozenset().union(*(each.saying | each.believing for each in languages().values()))
+def opposites() -> tuple[Opposites, ...]:
+    """Beginnings of words that cannot be said of the same thing, either way round, in all languages."""
+    pairs = (pair for each in languages().values() for pair in each.opposites)
+    return tuple(each for one, other in pairs for each in ((one, other), (other, one)))
 
 
 def is_small(word: str) -> bool:
     """Whether it is grammar: a small word of a language, or a letter, as in “not a subsidy”."""
-    return word in small_words() or (len(word) == 1 and word.isascii() and word.isalpha())
+    return word in known_words("common") or (len(word) == 1 and word.isascii() and word.isalpha())

@@ -254,13 +254,12 @@ def with_poll(debate: Debate[Any], found: Trust | None, verdict: str, options: S
     limit = _left_out(debate, len(turns))
     left_out = [say("independent answers were left out: {limit} leaves no room for them", limit=limit)] if limit else []
     if not turns:
-        return found and found.model_copy(update={"reasons": [*found.reasons, *left_out]})
+        return found and found.with_reasons(left_out)
     poll = poll_result(turns, options, say)
     poll.relation = _relation(poll, verdict)
     poll.price = _price_text(debate, poll, verdict, say)
-    trust = found or Trust(level="Medium", reasons=[])
-    reasons = [*trust.reasons, *left_out, *_against(poll, say)]
-    trust = trust.model_copy(update={"poll": poll, "reasons": reasons})
+    trust = (found or Trust(level="Medium")).with_reasons([*left_out, *_against(poll, say)])
+    trust = trust.model_copy(update={"poll": poll})
     return trust.lowered(overturned_text(poll, say)) if poll.relation == "overturned" else trust
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import islice
 from typing import NamedTuple
 
-from moot.sources.quotes import negations, words
+from moot.sources.quotes import negations, plain_words, words
 from moot.text.language import language_of, recognised, seems_english
 from moot.trust.figures import figures
-from moot.trust.links import CLAUSE, OPPOSITES, STEM, is_small, negated
+from moot.trust.links import CLAUSE, STEM, is_small, negated, opposites
 
 ALIKE = 0.5
 """Of two sentences that share so many of their words, one “not” or another figure makes the difference."""
@@ -22,23 +22,9 @@ NOT = frozenset(
     ).split()
 )
 """“Not” in languages that moot has no file for; without what means another thing in one that it has (“mai”, “sin”)."""
-AND = frozenset(words("and but und sondern et mais y pero").split())
-RATHER = frozenset(words("instead than over statt anstatt anstelle from von replace replaces").split())
-TO = AND | frozenset(words("to with by zu zur zum auf durch").split())
-"""Behind “rather than” and “from” stands what is not recommended, up to one of these."""
-REJECTING = frozenset(
-    words(
-        "reject avoid drop refuse abandon block ban forbid prohibit scrap vermeide verwerfe verbiete streiche"
-    ).split()
-)
-"""They say “not” of what comes after them."""
-EXCEPT = frozenset(
-    words(
-        "before until unless except yet once without postpone wait defer verschieben bevor bis "
-        "ehe solange außer vor erst ohne avant sauf sans antes hasta salvo prima senza"
-    ).split()
-)
-"""With one of these, a sentence may only say when, or how: “not before May” is “in May”."""
+AND = frozenset({"et", "mais", "y", "pero"})
+LIMITING = frozenset({"avant", "sauf", "sans", "antes", "hasta", "salvo", "prima", "senza"})
+"""Words of other such languages that join two parts of a sentence, or limit what it says."""
 
 
 class _Said(NamedTuple):
@@ -114,12 +100,10 @@ def _other_figures(a: _Said, b: _Said) -> bool:
 
 def _opposite(a: _Said, b: _Said) -> bool:
     """Whether one says to raise or to open what the other says to lower or to close."""
-    for pair in OPPOSITES:
-        for ups, downs in (pair, pair[::-1]):
-            only_up = a.kept & ups and not a.plain & downs
-            if only_up and b.kept & downs and not b.plain & ups and _alike(a, b, ups | downs):
-                return True
-    return False
+    return any(
+        a.kept & ups and not a.plain & downs and b.kept & downs and not b.plain & ups and _alike(a, b, ups | downs)
+        for ups, downs in opposites()
+    )
 
 
 def _alike(a: _Said, b: _Said, but: Set[str] = frozenset()) -> bool:
@@ -145,13 +129,14 @@ def _said(text: str) -> _Said:
         denied,
         set(_counted(text)),
         _digits(text),
-        says_when=not spoken.isdisjoint(EXCEPT),
+        says_when=not spoken.isdisjoint(plain_words("limiting") | LIMITING),
         foreign_not=recognised(text) is None and not spoken.isdisjoint(NOT - negations()),
     )
 
 
 def _kept(text: str) -> Iterator[str]:
     """The words that are not behind “not” or “instead of”, up to the end of the clause or the next “and”."""
+    joining = plain_words("joining") | AND
     for clause, _ in CLAUSE.findall(text.casefold()):
         until: Set[str] = frozenset()
         for word in words(clause).split():
@@ -159,10 +144,10 @@ def _kept(text: str) -> Iterator[str]:
                 until = frozenset()
             elif until:
                 continue
-            elif word in RATHER:
-                until = TO
-            elif word in negations() or word in REJECTING:
-                until = AND
+            elif word in plain_words("rather"):
+                until = joining | plain_words("toward")
+            elif word in plain_words("negations", "rejecting"):
+                until = joining
             yield word
 
 
@@ -170,8 +155,8 @@ def _rejected(text: str) -> Iterator[str]:
     """The word that a verb of rejecting is about, unless that is negated itself."""
     for clause, _ in CLAUSE.findall(text.casefold()):
         said = words(clause).split()
-        verb = next((at for at, word in enumerate(said) if word in REJECTING), len(said))
-        if (negations() | RATHER).isdisjoint(said[:verb]):
+        verb = next((at for at, word in enumerate(said) if word in plain_words("rejecting")), len(said))
+        if plain_words("negations", "rather").isdisjoint(said[:verb]):
             yield from islice((word[:STEM] for word in said[verb + 1 :] if not is_small(word)), 1)
 
 

@@ -6,7 +6,7 @@ Nobody who argues reads its notes. Judges read the ledger that code makes of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
@@ -156,7 +156,7 @@ def with_claims(
     if found is None:
         return None
     if ledger is None or ledger.by_code or ledger.claims_left_out:
-        return _with_reasons(found, _not_noted(debate, speakers, ledger))
+        return found.with_reasons(_not_noted(debate, speakers, ledger))
     decisive, unknown = cited(named, ledger)
     summary = ClaimSummary(
         counts=dict(Counter(claim.status for claim in ledger.claims if claim.status)),
@@ -165,14 +165,14 @@ def with_claims(
         unknown=unknown,
         text=_text(decisive, len(named), say),
     )
-    reasons = [*_not_noted(debate, speakers, ledger), *_unknown(unknown, say)]
-    trust = _with_reasons(found.model_copy(update={"claims": summary}), reasons)
+    trust = found.model_copy(update={"claims": summary}).with_reasons(_not_noted(debate, speakers, ledger))
+    if unknown:
+        reason = say.count(
+            unknown, "judgings name a claim that there is not", "judgings name {n} claims that there are not"
+        )
+        trust = trust.with_reasons([reason])
     sound = not decisive or any(carries(each.claim) for each in decisive)
     return trust if sound else trust.lowered(unsound)
-
-
-def _with_reasons(found: Trust, reasons: Iterable[str]) -> Trust:
-    return found.model_copy(update={"reasons": [*found.reasons, *reasons]})
 
 
 def _not_noted(debate: Debate[Any], speakers: Container[str], ledger: Ledger | None) -> Iterator[str]:
@@ -185,13 +185,6 @@ def _not_noted(debate: Debate[Any], speakers: Container[str], ledger: Ledger | N
             yield say("claims of the last speeches were not noted: the limits leave no room for it")
         else:
             yield say("claims were not noted: the limits leave no room for it")
-
-
-def _unknown(number: int, say: Language) -> Iterator[str]:
-    if number:
-        yield say.count(
-            number, "judgings name a claim that there is not", "judgings name {n} claims that there are not"
-        )
 
 
 def _text(decisive: Sequence[claims.Cited], judgings: int, say: Language) -> str:

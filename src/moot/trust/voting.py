@@ -115,13 +115,7 @@ def instant_runoff(rankings: Iterable[Ranking], *, quorum: int = 0) -> Result:
     whole = _all_whole(rankings)
     options = _options(whole)
     tally = _first_places(whole, options)
-    result = _highest(tally, len(whole), quorum)
-    if result.why in ("no_votes", "quorum"):
-        return result
-    winners = _survivors(whole, options, {})
-    if len(winners) > 1:
-        return Result(None, result.tally, winners, "tie")
-    return Result(next(iter(winners)), result.tally)
+    return _highest(tally, len(whole), quorum, _survivors(whole, options, {}) if options else None)
 
 
 def majority_judgment(grades: Mapping[str, Mapping[str, float]], *, quorum: int = 0) -> Result:
@@ -132,11 +126,8 @@ def majority_judgment(grades: Mapping[str, Mapping[str, float]], *, quorum: int 
     options = dict.fromkeys(option for given in grades.values() for option in given)
     values = {option: _by_median([given.get(option, 0.0) for given in grades.values()]) for option in options}
     tally = {option: value[0] for option, value in values.items()}
-    if (undecided := _highest(tally, len(grades), quorum)).why in ("no_votes", "quorum"):
-        return undecided
-    best = max(values.values())
-    first = frozenset(option for option, value in values.items() if value == best)
-    return Result(next(iter(first)), tally) if len(first) == 1 else Result(None, tally, first, "tie")
+    best = max(values.values(), default=())
+    return _highest(tally, len(grades), quorum, frozenset(each for each, value in values.items() if value == best))
 
 
 def decide(rule: Rule, votes: Mapping[str, Sequence[str]], options: Sequence[str], quorum: int = 0) -> Result:
@@ -167,14 +158,17 @@ def wilson(number: int, of: int) -> Interval:
     return Interval(max(0.0, (middle - half) / (1 + z2 / of)), min(1.0, (middle + half) / (1 + z2 / of)))
 
 
-def _highest(tally: Mapping[str, Fraction | float], votes: int, quorum: int) -> Result:
+def _highest(
+    tally: Mapping[str, Fraction | float], votes: int, quorum: int, best: frozenset[str] | None = None
+) -> Result:
+    """Who has most, or is the `best` by another rule."""
     shown = {option: float(points) for option, points in tally.items()}
     if not votes or not tally:
         return Result(None, shown, why="no_votes")
     if votes < quorum:
         return Result(None, shown, why="quorum")
     top = max(tally.values())
-    best = frozenset(option for option, points in tally.items() if points == top)
+    best = best or frozenset(option for option, points in tally.items() if points == top)
     return Result(next(iter(best)), shown) if len(best) == 1 else Result(None, shown, best, "tie")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from moot.core.charts import HIGHEST, ChartData, CountChart, LineChart, MarginChart, StandChart
-from moot.core.debate import NO_USAGE, Record, Turn, Usage
+from moot.core.debate import Record, Turn
+from moot.core.record import usage_by_seat
 from moot.export.charts.bars import Amount, Measure, bars
 from moot.export.charts.drawing import ENGLISH, Chart
 from moot.export.charts.lines import lines
@@ -65,10 +65,7 @@ def taken(record: Record, turns: Sequence[Turn], look: Drawn) -> tuple[Chart, ..
 
 def _used(record: Record, turns: Sequence[Turn], look: Drawn) -> Iterator[Chart]:
     """Tokens, and cost where every price is known and something was paid or might be."""
-    usage: dict[str, Usage] = defaultdict(lambda: NO_USAGE)
-    for turn in turns:
-        if turn.usage.calls:
-            usage[turn.seat] += turn.usage
+    usage = usage_by_seat(turns)
     if not usage:
         return
     tokens = [_amount(seat, used.output_tokens, look) for seat, used in usage.items()]

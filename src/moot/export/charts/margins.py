@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from math import ceil
 
-from moot.core.charts import JudgedMargin, MarginChart, MarginRow, plain
+from moot.core.charts import MarginChart, margin_of, plain
+from moot.core.trust import Stability
 from moot.export.charts.drawing import (
     ENGLISH,
     WIDE,
@@ -34,14 +35,16 @@ DOT = 6.5
 
 def margins(name: str, data: MarginChart, colours: tuple[int, int], say: Language = ENGLISH) -> Chart:
     scale, top = _scale(data), TOP
-    named = any(row.name for row in data.rows)
-    bottom = top + sum(_height(row, named) for row in data.rows)
+    named = any(data.rows)
+    bottom = top + sum(_height(row, named) for row in data.rows.values())
     marks = [*_ground(data, scale, bottom, say("undecided"))]
-    for row in data.rows:
-        marks += _row(row, scale, top, named)
+    for what, row in data.rows.items():
+        if named:
+            marks.append(words("strong", what, LEFT, top + 15, room=WIDE - LEFT - RIGHT))
+        marks += _dots(row, scale, top + _above_mean(row, named))
         top += _height(row, named)
     marks += _axis(data, scale, bottom, colours, say)
-    description = "; ".join(f"{row.name or data.title}: {_told(row, data, say)}" for row in data.rows)
+    description = "; ".join(f"{what or data.title}: {_told(row, data, say)}" for what, row in data.rows.items())
     header = ("", say("shown first"), *data.sides, say("margin"))
     cells, key, finding = _cells(data), _key(data, say), data.finding
     height = bottom + 46
@@ -50,7 +53,7 @@ def margins(name: str, data: MarginChart, colours: tuple[int, int], say: Languag
 
 def _scale(data: MarginChart) -> Scale:
     """The first side to the left: a margin of its favour is drawn below 0."""
-    far = (abs(value) for row in data.rows for value in (row.low, row.high, *(dot.margin for dot in row.dots)))
+    far = (abs(value) for row in data.rows.values() for value in (row.low, row.high, *map(margin_of, row.counted)))
     most = min(10.0, ceil(max(data.clear + 1, *far)))
     return Scale(-most, most, LEFT, WIDE - RIGHT)
 
@@ -61,12 +64,12 @@ def _key(data: MarginChart, say: Language) -> Iterator[tuple[str, str]]:
     yield in_key(path("judged", [((14, 1), (21, 8), (14, 15), (7, 8), (14, 1))])), say("mean, with its interval")
 
 
-def _height(row: MarginRow, named: bool) -> float:
+def _height(row: Stability, named: bool) -> float:
     return _above_mean(row, named) + MEAN
 
 
-def _above_mean(row: MarginRow, named: bool) -> float:
-    highest = max(Counter(dot.margin for dot in row.dots).values(), default=1)
+def _above_mean(row: Stability, named: bool) -> float:
+    highest = max(Counter(map(margin_of, row.counted)).values(), default=1)
     return (NAME if named else 8.0) + highest * STACK
 
 
@@ -82,25 +85,24 @@ def _ground(data: MarginChart, scale: Scale, bottom: float, undecided: str) -> I
     yield line("axis", LEFT, bottom, WIDE - RIGHT, bottom)
 
 
-def _row(row: MarginRow, scale: Scale, top: float, named: bool) -> Iterator[str]:
-    if named:
-        yield words("strong", row.name, LEFT, top + 15, room=WIDE - LEFT - RIGHT)
-    base = top + _above_mean(row, named)
+def _dots(row: Stability, scale: Scale, base: float) -> Iterator[str]:
+    """A dot for each judging, those of one margin on each other, and their mean below."""
     stacked = Counter[float]()
-    for dot in row.dots:
-        y = base - STACK * stacked[dot.margin] - STACK / 2
-        stacked[dot.margin] += 1
-        kind = "judged mirrored" if dot.mirrored else "judged"
-        yield circle(kind, scale.at(-dot.margin), y, DOT, _points(dot.margin))
+    for judging in row.counted:
+        margin = margin_of(judging)
+        y = base - STACK * stacked[margin] - STACK / 2
+        stacked[margin] += 1
+        kind = "judged mirrored" if judging.mirrored else "judged"
+        yield circle(kind, scale.at(-margin), y, DOT, _points(margin))
     yield from _mean(row, scale, base + 14)
 
 
-def _mean(row: MarginRow, scale: Scale, y: float) -> Iterator[str]:
-    low, high, mean = scale.at(-row.high), scale.at(-row.low), scale.at(-row.mean)
+def _mean(row: Stability, scale: Scale, y: float) -> Iterator[str]:
+    low, high, mean = scale.at(-row.high), scale.at(-row.low), scale.at(-row.margin)
     yield line("range", low, y, high, y)
     yield from (line("range", x, y - 5, x, y + 5) for x in (low, high))
     yield path("judged", [((mean, y - 8), (mean + 8, y), (mean, y + 8), (mean - 8, y), (mean, y - 8))])
-    told = f"{_points(abs(row.mean))} ({_interval(row)})"
+    told = f"{_points(abs(row.margin))} ({_interval(row)})"
     room = WIDE - high - 10
     if room > 130:
         yield words("strong", told, high + 10, y + 4, room=room)
@@ -108,9 +110,9 @@ def _mean(row: MarginRow, scale: Scale, y: float) -> Iterator[str]:
         yield words("strong", told, low - 10, y + 4, "end", room=low - 10)
 
 
-def _interval(row: MarginRow) -> str:
+def _interval(row: Stability) -> str:
     """As seen from the side that is ahead."""
-    side = -1 if row.mean < 0 else 1
+    side = -1 if row.margin < 0 else 1
     low, high = sorted((side * row.low, side * row.high))
     return f"{_points(low)} to {_points(high)}"
 
@@ -128,21 +130,18 @@ def _axis(data: MarginChart, scale: Scale, bottom: float, colours: tuple[int, in
     )
 
 
-def _told(row: MarginRow, data: MarginChart, say: Language) -> str:
-    ahead = data.sides[0] if row.mean >= 0 else data.sides[1]
-    dots = ", ".join(_points(dot.margin) for dot in row.dots)
-    points = plain(abs(round(row.mean, 1)))
+def _told(row: Stability, data: MarginChart, say: Language) -> str:
+    ahead = data.sides[0] if row.margin >= 0 else data.sides[1]
+    dots = ", ".join(_points(margin_of(judging)) for judging in row.counted)
+    points = plain(abs(round(row.margin, 1)))
     return say("{side} ahead by {points} on average; judgings {dots}", side=ahead, points=points, dots=dots)
 
 
 def _cells(data: MarginChart) -> Iterator[tuple[str, ...]]:
-    for row in data.rows:
-        for number, dot in enumerate(row.dots, 1):
-            yield (f"{row.name} {number}".strip(), *_dot_cells(dot, data.sides))
-
-
-def _dot_cells(dot: JudgedMargin, sides: tuple[str, str]) -> tuple[str, ...]:
-    return sides[dot.mirrored], plain(dot.scores[0]), plain(dot.scores[1]), _points(dot.margin)
+    for what, row in data.rows.items():
+        for number, each in enumerate(row.counted, 1):
+            scores = plain(each.score_a), plain(each.score_b)
+            yield (f"{what} {number}".strip(), data.sides[each.mirrored], *scores, _points(margin_of(each)))
 
 
 def _points(value: float) -> str:

@@ -121,9 +121,9 @@ def compared(both: Comparison) -> dict[str, Any]:
 
 
 def _side(letter: str, reading: Reading, both: Comparison) -> SideView:
-    at = 1 if letter == "A" else 2
     pairs = [pair for pair in (*both.setup, *both.taken) if pair.name in FACTS]
-    facts = tuple((FACTS[pair.name].format(pair[at]), pair.differs) for pair in pairs)
+    values = [pair.a if letter == "A" else pair.b for pair in pairs]
+    facts = tuple((FACTS[pair.name].format(own), pair.differs) for pair, own in zip(pairs, values, strict=True))
     outcome, page = reading.outcome, reading.page
     level = (page.trust.level if page and page.trust else None) or ""
     return SideView(letter, reading, level, facts, len(reading.next_steps), len(outcome.done) if outcome else 0)
