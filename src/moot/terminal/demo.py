@@ -27,7 +27,7 @@ from moot.reading.words import is_speech
 from moot.settings import AppSettings
 from moot.terminal.ask import line
 from moot.terminal.asked import Asked
-from moot.terminal.commands import Tape, debate
+from moot.terminal.commands import Tape, begin
 from moot.terminal.exits import Exit
 from moot.terminal.lines import next_line
 from moot.terminal.views import View
@@ -69,7 +69,7 @@ async def _offer(how: Watching) -> Exit:
     if question is None or question.lower() in ("q", "quit"):
         return Exit.DONE
     asked = Asked(question or SUGGESTED, examples()[-1].format, {"max_rounds": 2}, [], [])
-    return await debate(asked, Tape(), how)
+    return await begin(asked, Tape(), how)
 
 
 class _Played(NamedTuple):
