@@ -16,12 +16,12 @@ from moot.core.debate import Action, Record, Status
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, WrongStatus
 from moot.llm.recording import Recorder, Recording
+from moot.terminal.ask import user_name
 from moot.terminal.asked import Asked
 from moot.terminal.command import refuse, refuse_unused
 from moot.terminal.doing import Command
 from moot.terminal.exits import Exit
 from moot.terminal.tables import print_json, print_table, say, usage_cells
-from moot.terminal.user import user_name
 from moot.terminal.watch import Watching, say_where, show_debate, watch, watching
 
 
