@@ -11,7 +11,7 @@ import moot
 from moot import formats
 from moot.formats import DEFAULT, built_in
 from moot.llm.providers import BUILT_IN
-from moot.terminal.cli import USUAL_FORMAT
+from moot.terminal.help import USUAL_FORMAT
 from moot.trust.depth import JurySettings
 from moot.trust.poll import PolledSettings
 
@@ -34,10 +34,11 @@ COMMON_WORDS = {
 }
 """Words of a format, or of a vendor, that have another meaning too."""
 NAMED: Mapping[str, set[str]] = {
-    "terminal/cli.py": {"panel", "evaluation", "perspectives", "stance_a"},
+    "terminal/debate_commands.py": {"perspectives", "stance_a"},
+    "terminal/evaluate.py": {"evaluation"},
     "trust/poll.py": {"voter"},
     "terminal/kept.py": {"perspectives"},
-    "terminal/help.py": {"perspectives"},
+    "terminal/help.py": {"panel"},
     "web/api.py": {"perspectives"},
 }
 """Commands, options and routes that are named after something of a format."""

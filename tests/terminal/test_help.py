@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from moot import formats
 from moot.examples.catalog import examples
 from moot.llm.providers import BUILT_IN
 from moot.terminal.cli import cli
-from moot.terminal.help import EXAMPLE_DEBATES, EXAMPLES, FORMATS, PROVIDERS
+from moot.terminal.help import EXAMPLE_DEBATES, FORMATS, PROVIDERS
 from program import run
 
 
@@ -28,7 +29,8 @@ COMMANDS = dict(commands())
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_shows_examples_that_it_can_be_called_with(words: tuple[str, ...]) -> None:
-    examples = EXAMPLES[" ".join(words)]
+    examples = COMMANDS[words].examples
+    assert examples
     assert COMMANDS[words].epilog == "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
     for example in examples:
         given = shlex.split(example.partition("moot ")[2] if "mcp add" not in example else "mcp")
@@ -45,11 +47,16 @@ def test_the_first_help_shows_examples_and_whole_sentences() -> None:
 @pytest.mark.parametrize("group", sorted({words[0] for words in COMMANDS if len(words) > 1}))
 def test_a_group_shows_an_example_of_each_of_its_commands(group: str) -> None:
     shown = run(group, "-h").out.partition("Examples:\n")[2].splitlines()
-    assert shown == [f"    {EXAMPLES[' '.join(words)][0]}" for words in COMMANDS if words[0] == group]
+    assert shown == [f"    {COMMANDS[words].examples[0]}" for words in COMMANDS if words[0] == group]
 
 
-def test_no_example_is_of_a_command_that_is_gone() -> None:
-    assert {*EXAMPLES} == {" ".join(words) for words in COMMANDS}
+def test_every_command_has_its_code_where_it_is_looked_for() -> None:
+    for words, command in COMMANDS.items():
+        given = inspect.signature(command.does()).parameters
+        takes = {parameter.name for parameter in command.params}
+        rest = {name for name, each in given.items() if each.kind is each.VAR_KEYWORD}
+        assert {*given} - rest <= takes, words
+        assert rest or {*given} == takes, words
 
 
 def test_formats_and_providers_are_named_as_they_are() -> None:

@@ -11,11 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moot import formats as known_formats
+from moot.app.beginning import begin
 from moot.app.words import check_text
 from moot.core.debate import Action, HumanReply, Origin, Rating, Record, Status, Workflow
 from moot.core.stored import StoredDebate
-from moot.errors import InvalidInput, NotFound, WrongStatus
+from moot.errors import InvalidInput, MootError, NotFound, WrongStatus
 from moot.runs.choice import open_queue, shared_server
 from moot.runs.queue import Backlog, Load, Queue
 from moot.settings import AppSettings, data_folder
@@ -155,8 +155,6 @@ class App:
         under the same `key` it is the first one, as it is by now. With `start` it runs at once; what somebody watches
         goes first.
         """
-        from moot.app.beginning import begin
-
         draft = await self.drafts.new(format, topic, settings or {}, background)
         if key and draft.settings["precedents"] and (made := await self.store.find(key)):  # there may be others by now
             draft = replace(draft, settings={**draft.settings, "sources": made.settings["sources"]})
@@ -178,8 +176,6 @@ class App:
 
         It goes on with other models or settings, and has those of its origin where none are given.
         """
-        from moot.app.beginning import begin
-
         made = await self.store.find(key) if key else None
         try:
             stored = await self.load(debate_id)
@@ -198,9 +194,7 @@ class App:
         """What such a debate would cost, at most and typically, and how long it may take; calls no model."""
         from moot.app.estimates import expected
 
-        record = await self.drafts.new(format, topic, settings or {})
-        rules = known_formats.of_record(self.formats, record)
-        return await expected(self.store, record, rules, self.prompts, self.models.prices.cost, self.library)
+        return await expected(self, await self.drafts.new(format, topic, settings or {}))
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
         """Run a debate in this process until it is finished, waiting, stopped or failed.
@@ -209,11 +203,19 @@ class App:
         """
         return await self.runner.run(debate_id, sink, until)
 
-    def stream(self, debate_id: str) -> AsyncGenerator[Event, None]:
+    async def stream(self, debate_id: str) -> AsyncGenerator[Event, None]:
         """Run a debate and yield its events as they happen; closing the generator interrupts the run."""
-        from moot.app.streaming import stream
-
-        return stream(self, debate_id)
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        running = asyncio.create_task(self.run(debate_id, events.put_nowait))
+        running.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await running
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError, MootError):
+                await running
 
     async def load(self, debate_id: str) -> StoredDebate:
         return await self.store.load(debate_id)
@@ -321,12 +323,9 @@ class App:
 
         `end` concludes. With a `position` they answer the question asked there and are heard as nothing else.
         """
-        from moot.app.replies import Replied, say
+        from moot.app.replies import reply
 
-        said = await say(self.store, self.formats, debate_id, HumanReply(action, text, position, who=who))
-        record = (await self.load(debate_id)).record
-        heard_later = said is not None and said.position is None
-        return Replied(record if heard_later else await self.go_on(record), said)
+        return await reply(self, debate_id, HumanReply(action, text, position, who=who))
 
     async def said(self, debate_id: str) -> tuple[HumanReply, ...]:
         """All that people have said to a debate, heard or not yet, in the order in which it came."""
@@ -385,7 +384,7 @@ class App:
         """Make an issue of an outcome, once, and hand it to what is configured until that has succeeded."""
         from moot.app.workflows import make
 
-        return await make(self.store, await self.read(debate_id), self.settings, self.environ)
+        return await make(self, debate_id)
 
     async def stats(self) -> tuple[Stats, ...]:
         """What all finished debates together tell."""

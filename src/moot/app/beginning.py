@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from moot.app.app import App
 from moot.core.debate import Record, Status, Turn
 from moot.errors import InvalidInput
 from moot.formats import of_record
+
+if TYPE_CHECKING:
+    from moot.app.app import App
 
 
 async def begin(app: App, record: Record, turns: Sequence[Turn], start: bool, key: str | None, watched: bool) -> Record:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pydantic import JsonValue, ValidationError
 
 from moot import formats as known_formats
-from moot.app.words import check_background, check_topic, new_id
+from moot.app.words import MAX_BACKGROUND, check_text, check_topic, new_id
 from moot.core.changes import Change, is_change
 from moot.core.debate import Origin, Record, Seat, SeatSettings, Settings, Step, Turn, Usage
 from moot.core.format import NEW, AnyFormat
@@ -68,11 +68,12 @@ class Drafts:
         every = {seat.name: await self._seat_settings(checked, seat) for seat in models}
         checked = await self._fitting(_at_depth(checked, every), every)
         seats = {seat.name: every[seat.name] for seat in models if checked.seated(seat)}
+        words = (check_topic(topic), check_text(background, MAX_BACKGROUND, "the background"))
         record = Record(
             id=new_id("DEB"),
             format=chosen.name,
             format_version=chosen.version,
-            topic="\n\n".join(filter(None, (check_topic(topic), check_background(background)))),
+            topic="\n\n".join(filter(None, words)),
             # With the defaults of today: a later version with others must not change this debate.
             settings=checked.model_dump(mode="json"),
             seats=seats,

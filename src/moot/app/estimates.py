@@ -7,26 +7,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
+from moot.app.app import App
 from moot.core.debate import Record, Status, Turn, Usage
 from moot.core.duration import Duration, duration, slowest
 from moot.core.estimate import estimate
-from moot.core.format import AnyFormat
-from moot.core.most import Price
-from moot.core.prompts import Prompts
-from moot.core.stored import StoredDebate
+from moot.formats import of_record
 from moot.players.library import longest_templates
-from moot.retrieval.library import Library
+from moot.store.store import Store
 
 LATELY, READ = 20, 3
 """So many of the last debates are looked through, and so many with these models are read."""
-
-
-class Store(Protocol):
-    async def list(self, *, limit: int, status: Status | None) -> tuple[Record, ...]: ...
-
-    async def load(self, debate_id: str) -> StoredDebate: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +31,12 @@ class Expected:
     """Those of its seats, one for each seat."""
 
 
-async def expected(
-    store: Store, record: Record, format: AnyFormat, prompts: Prompts, price: Price, library: Library
-) -> Expected:
-    templates = partial(longest_templates, library)
-    most, typical = await asyncio.to_thread(estimate, record, format, prompts, price, templates)
+async def expected(app: App, record: Record) -> Expected:
+    format, templates = of_record(app.formats, record), partial(longest_templates, app.library)
+    price = app.models.prices.cost
+    most, typical = await asyncio.to_thread(estimate, record, format, app.prompts, price, templates)
     models = tuple(seat.model for seat in record.seats.values())
-    pace = slowest({*models}, await _lately(store, {*models}))
+    pace = slowest({*models}, await _lately(app.store, {*models}))
     settings = format.open(record).settings
     limit = math.inf if settings.extend_runtime else settings.max_runtime_seconds
     return Expected(most, typical, duration(most.output_tokens, typical.output_tokens, pace, limit), models)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from moot import formats as known_formats
+from moot.app.app import App
 from moot.app.words import check_name, check_words
 from moot.core.debate import HumanReply, Record, Status
-from moot.core.format import AnyFormat
 from moot.core.replay import next_steps
 from moot.errors import InvalidInput, WrongStatus
-from moot.store.store import Store
+from moot.formats import of_record
 
 
 class Replied(NamedTuple):
@@ -22,15 +20,23 @@ class Replied(NamedTuple):
     words: HumanReply | None
 
 
-async def say(store: Store, formats: Mapping[str, AnyFormat], debate_id: str, said: HumanReply) -> HumanReply | None:
+async def reply(app: App, debate_id: str, said: HumanReply) -> Replied:
+    """See `App.reply`."""
+    words = await _say(app, debate_id, said)
+    record = (await app.load(debate_id)).record
+    heard_later = words is not None and words.position is None
+    return Replied(record if heard_later else await app.go_on(record), words)
+
+
+async def _say(app: App, debate_id: str, said: HumanReply) -> HumanReply | None:
     """The words as they are kept; `end` keeps none. With a position they are an answer and heard as nothing else."""
-    record, turns, *_ = await store.load(debate_id)
+    store, (record, turns, *_) = app.store, await app.load(debate_id)
     if said.position not in (None, len(turns)):
         raise WrongStatus(f"{debate_id} does not ask at position {said.position}, but is at {len(turns)}; read on")
     said = replace(said, text=check_words(said.action, said.text), position=None, who=check_name(said.who))
     if record.status is Status.FINISHED:
         raise WrongStatus(f"{debate_id} is finished; what you say cannot be heard any more")
-    steps = next_steps(record, turns, known_formats.of_record(formats, record))
+    steps = next_steps(record, turns, of_record(app.formats, record))
     if question := next((step.question for step in steps if step.question), None):
         if said.action not in question.actions:
             raise InvalidInput(f"{debate_id} waits for one of: {', '.join(question.actions)}; not {said.action!r}")

@@ -31,24 +31,15 @@ def check_name(name: str) -> str:
     return shortened(one_line(str(clean(name))).strip(), MAX_NAME)
 
 
-def check_text(text: str) -> str:
+def check_text(text: str, most: int = MAX_WORDS, what: str = "that text") -> str:
     text = str(clean(text)).strip()
-    if len(text) > MAX_WORDS:
-        raise InvalidInput(f"that text has {len(text)} characters; at most {MAX_WORDS} are allowed")
+    if len(text) > most:
+        raise InvalidInput(f"{what} has {len(text)} characters; at most {most} are allowed")
     return text
 
 
-def check_background(background: str) -> str:
-    background = str(clean(background)).strip()
-    if len(background) > MAX_BACKGROUND:
-        raise InvalidInput(f"the background has {len(background)} characters; at most {MAX_BACKGROUND} are allowed")
-    return background
-
-
 def check_topic(topic: str) -> str:
-    topic = str(clean(topic)).strip()
+    topic = check_text(topic, MAX_TOPIC, "the topic")
     if not topic:
         raise InvalidInput("the topic is empty: write the question to debate")
-    if len(topic) > MAX_TOPIC:
-        raise InvalidInput(f"the topic has {len(topic)} characters; at most {MAX_TOPIC} are allowed")
     return topic

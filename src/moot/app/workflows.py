@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
+from moot.app.app import App
 from moot.app.words import new_id
 from moot.core.debate import Workflow
 from moot.delivery.issues import hand_over, hand_over_due, longest_seconds
 from moot.errors import InvalidInput
-from moot.reading.debate import Reading
 from moot.reading.unreadable import UNREADABLE, UnreadableOutcome
-from moot.settings import AppSettings
-from moot.store.store import Store
 
 
-async def make(store: Store, reading: Reading, configured: AppSettings, environ: Mapping[str, str]) -> Workflow:
-    debate_id, outcome, settings = reading.record.id, reading.outcome, configured.workflow
+async def make(app: App, debate_id: str) -> Workflow:
+    reading, store, settings = await app.read(debate_id), app.store, app.settings.workflow
+    outcome = reading.outcome
     if isinstance(outcome, UnreadableOutcome):
         raise InvalidInput(f"no workflow can be made of {debate_id}: {UNREADABLE}")
     issue = outcome.issue(reading.record) if outcome else None
@@ -29,6 +27,6 @@ async def make(store: Store, reading: Reading, configured: AppSettings, environ:
     if settings is None:
         return replace(made, result="kept in moot; name a file, command or webhook under `workflow` in moot.yaml")
     if made.id == new.id:
-        return await hand_over(store, debate_id, made, settings, environ)
+        return await hand_over(store, debate_id, made, settings, app.environ)
     already = replace(made, result="it is being handed over already; look again in a while")
-    return await hand_over_due(store, settings, environ, debate_id) or already
+    return await hand_over_due(store, settings, app.environ, debate_id) or already

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from moot.errors import InvalidInput
 from moot.settings import FILE, ConfigFile, allowed_files, config_files, read_config
+from moot.terminal.command import refuse_unused
 from moot.terminal.exits import Exit, print_error
 from moot.terminal.tables import print_table, say
 from moot.text.plain import one_line
@@ -47,8 +48,10 @@ def offer() -> None:
                 say(Console(stderr=True), f"moot: {file.warning}")
 
 
-def run(folder: Path, yes: bool, revoke: bool, list: bool) -> Exit:
+def allow(folder: Path, yes: bool, revoke: bool, list: bool) -> Exit:
     """The command `moot allow`, outside of an event loop, in which Ctrl-C would not end a question."""
+    if list:
+        refuse_unused("beside --list", used=["list"])
     try:
         _list() if list else _revoke(folder) if revoke else _allow(folder, yes)
     except InvalidInput as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from enum import Enum, auto
 from shutil import get_terminal_size
 from textwrap import wrap
@@ -16,8 +16,9 @@ from moot.core.debate import Action
 from moot.core.events import Waiting
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput, WrongStatus
+from moot.settings import AppSettings
 from moot.terminal.lines import next_line
-from moot.terminal.user import user_name
+from moot.terminal.signals import on_signals
 from moot.text.plain import printable
 
 LABELS: Mapping[Action, str] = {
@@ -67,10 +68,7 @@ async def ask_person(app: App, asked: Waiting, format: AnyFormat) -> NoAnswer | 
 
 async def yes(question: str) -> bool:
     """Whether the person agrees; no is the usual answer."""
-    try:
-        return (await _line(f"\n{question} [y/N] ")).lower() in ("y", "yes")
-    except _Gone:
-        return False
+    return (await line(f"\n{question} [y/N] ") or "").lower() in ("y", "yes")
 
 
 async def line(question: str) -> str | None:
@@ -79,6 +77,16 @@ async def line(question: str) -> str | None:
         return await _line(question)
     except _Gone:
         return None
+
+
+def user_name(settings: AppSettings) -> str:
+    """Who answers, as it is kept beside what they say: the configured name, else the login name, if there is one."""
+    if settings.user is not None:
+        return settings.user
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a process without a user, as in some containers
+        return ""
 
 
 def question_lines(asked: Waiting, format: AnyFormat, width: int = WIDTH) -> list[str]:
@@ -136,23 +144,18 @@ async def _line(prompt: str) -> str:
         if not typed.done():
             typed.set_result(line)
 
-    def interrupt() -> None:
+    def interrupt(_: signal.Signals) -> None:
         if not typed.done():
             typed.set_exception(_Gone(NoAnswer.INTERRUPTED))
 
     leave = next_line(loop, heard)
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(name, interrupt)
-    sys.stdout.write(prompt)  # who sees it can rely on Ctrl-C
-    sys.stdout.flush()
     try:
-        line = await typed
+        with on_signals(interrupt):
+            sys.stdout.write(prompt)  # who sees it can rely on Ctrl-C
+            sys.stdout.flush()
+            line = await typed
     finally:
         leave()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):
-                loop.remove_signal_handler(name)
     if not line:
         raise _Gone(NoAnswer.CLOSED)
     return line.strip()

@@ -1,12 +1,13 @@
-"""What each command of the terminal does once its words are parsed."""
+"""The commands that have debates, once their words are parsed."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
+from pydantic import JsonValue
 from rich.console import Console
 
 from moot import settings
@@ -15,11 +16,13 @@ from moot.core.debate import Action, Record, Status
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, WrongStatus
 from moot.llm.recording import Recorder, Recording
+from moot.terminal.ask import user_name
 from moot.terminal.asked import Asked
+from moot.terminal.command import refuse, refuse_unused
+from moot.terminal.doing import Command
 from moot.terminal.exits import Exit
 from moot.terminal.tables import print_json, print_table, say, usage_cells
-from moot.terminal.user import user_name
-from moot.terminal.watch import Watching, say_where, show_debate, watch
+from moot.terminal.watch import Watching, say_where, show_debate, watch, watching
 
 
 class Tape(NamedTuple):
@@ -44,7 +47,44 @@ class Tape(NamedTuple):
                 recorder.drop_if_empty()
 
 
-async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
+def debate(
+    *,
+    question: str | None,
+    format: str | None,
+    no_checkpoints: bool,
+    source: Sequence[str],
+    quick: bool,
+    careful: bool,
+    model_for: Sequence[str],
+    set: Sequence[str],
+    estimate: bool,
+    record: Path | None,
+    replay: Path | None,
+    timing: bool,
+    resume: str | None,
+    output: Path | None,
+    as_json: bool,
+    **chosen: JsonValue,
+) -> Command:
+    if not replay:
+        refuse_unused("without --replay", ["timing"])
+    if estimate:
+        refuse_unused("beside --estimate", ["output", "record", "replay"])
+    if quick and careful:
+        refuse("give --quick or --careful, not both")
+    if quick and chosen.get("judges"):
+        refuse("further judges are not asked with --quick: leave --judges out, or --quick")
+    chosen |= {name: chosen[name] or None for name in ("research", "precedents")}
+    chosen["depth"] = "quick" if quick else "careful" if careful else None
+    asked = Asked(question, format or "", chosen, model_for, set, source, no_checkpoints)
+    tape, how = Tape(record, replay, timing), watching(as_json, output)
+    if resume:
+        return _resume(resume, asked, tape, how, estimate)
+    return _estimate(asked, as_json) if estimate else begin(asked, tape, how)
+
+
+async def begin(asked: Asked, tape: Tape, how: Watching) -> Exit:
+    """A new debate, watched from its beginning."""
     topic = asked.topic()
     how.check()
     async with tape.app() as app:
@@ -53,21 +93,31 @@ async def debate(asked: Asked, tape: Tape, how: Watching) -> Exit:
         return await watch(app, StoredDebate(record), how)
 
 
-async def fork(debate_id: str, position: int | None, asked: Asked, how: Watching) -> Exit:
+async def fork(
+    debate_id: str,
+    at: int | None,
+    model: str | None,
+    model_for: Sequence[str],
+    set: Sequence[str],
+    output: Path | None,
+    as_json: bool,
+) -> Exit:
+    asked, how = Asked(None, "", {"model": model}, model_for, set), watching(as_json, output)
     how.check()
     async with build(settings.load()) as app:
-        record = await app.fork(debate_id, position, await asked.settings(app.formats))
+        record = await app.fork(debate_id, at, await asked.settings(app.formats))
         return await watch(app, await app.load(record.id), how)
 
 
-async def rejudge(debate_id: str, judge: str | None, judgings: int, how: Watching) -> Exit:
+async def rejudge(debate_id: str, judge: str | None, judgings: int, output: Path | None, as_json: bool) -> Exit:
+    how = watching(as_json, output)
     how.check()
     async with build(settings.load()) as app:
         record = await rejudging.rejudge(app, debate_id, judge, judgings)
         return await watch(app, await app.load(record.id), how)
 
 
-async def estimate(asked: Asked, as_json: bool) -> None:
+async def _estimate(asked: Asked, as_json: bool) -> None:
     async with build(settings.load()) as app:
         asked = await asked.in_format(app)
         found = await app.estimate(asked.format, asked.topic(), await asked.settings(app.formats))
@@ -82,7 +132,7 @@ async def estimate(asked: Asked, as_json: bool) -> None:
         say(console, f"! {found.duration.warning}", "yellow")
 
 
-async def resume(debate_id: str, asked: Asked, tape: Tape, how: Watching, estimate: bool) -> Exit | None:
+async def _resume(debate_id: str, asked: Asked, tape: Tape, how: Watching, estimate: bool) -> Exit | None:
     if asked.question:
         raise InvalidInput("give either a QUESTION or --resume ID, not both")
     if estimate:
@@ -126,14 +176,23 @@ def _background(app: App) -> AbstractAsyncContextManager[object]:
     return app.working(0, grace_seconds=0.0) if app.is_shared else nullcontext()
 
 
-async def reply(debate_id: str, answers: Mapping[Action, str | bool | None], tape: Tape, how: Watching) -> Exit:
+async def reply(
+    debate_id: str,
+    output: Path | None,
+    record: Path | None,
+    replay: Path | None,
+    as_json: bool,
+    **answers: str | bool | None,
+) -> Exit:
     """Say one thing to a debate; when it was waiting for it, go on with the debate and watch it."""
-    given = [(action, text) for action, text in answers.items() if text not in (None, False)]
+    actions: tuple[Action, ...] = get_args(Action)
+    given = [(action, text) for action in actions if (text := answers[action]) not in (None, False)]
     if len(given) != 1:
-        raise InvalidInput(f"give one of {', '.join(f'--{action}' for action in answers)}")
+        raise InvalidInput(f"give one of {', '.join(f'--{action}' for action in actions)}")
     (action, text), *_ = given
+    how = watching(as_json, output)
     how.check()
-    async with tape.app() as app:
+    async with Tape(record, replay).app() as app:
         words, who = text if isinstance(text, str) else "", user_name(app.settings)
         said = (await app.reply(debate_id, action, words, who=who)).words
         stored = await app.load(debate_id)

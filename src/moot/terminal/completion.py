@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moot.terminal.help import beginning_with
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from moot.terminal.options import Decorator
 
 FILES = {
     "bash": (".bashrc", 'eval "$(moot --show-completion bash)"'),
@@ -58,16 +58,18 @@ def _install(context: click.Context, parameter: click.Parameter, given: str | No
         context.exit()
 
 
-def _option(name: str, callback: Callable[[click.Context, click.Parameter, str | None], None], help: str) -> Decorator:
-    return click.option(
-        name,
+def _option(
+    name: str, callback: Callable[[click.Context, click.Parameter, str | None], None], help: str
+) -> click.Option:
+    return click.Option(
+        [name],
         metavar="[SHELL]",
         is_flag=False,
         flag_value="your shell",
         expose_value=False,
         is_eager=True,
         callback=callback,
-        shell_complete=lambda context, parameter, begun: [each for each in FILES if each.startswith(begun)],
+        shell_complete=beginning_with(FILES),
         help=help,
     )
 

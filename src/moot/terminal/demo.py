@@ -27,9 +27,10 @@ from moot.reading.words import is_speech
 from moot.settings import AppSettings
 from moot.terminal.ask import line
 from moot.terminal.asked import Asked
-from moot.terminal.commands import Tape, debate
+from moot.terminal.commands import Tape, begin
 from moot.terminal.exits import Exit
 from moot.terminal.lines import next_line
+from moot.terminal.signals import on_signals
 from moot.terminal.views import View
 from moot.terminal.watch import Watching, print_note, print_outcome, view_of
 
@@ -69,7 +70,7 @@ async def _offer(how: Watching) -> Exit:
     if question is None or question.lower() in ("q", "quit"):
         return Exit.DONE
     asked = Asked(question or SUGGESTED, examples()[-1].format, {"max_rounds": 2}, [], [])
-    return await debate(asked, Tape(), how)
+    return await begin(asked, Tape(), how)
 
 
 class _Played(NamedTuple):
@@ -150,13 +151,6 @@ def _words(started: TurnStarted, finished: TurnFinished) -> Iterator[TurnChunk]:
 
 async def _until_interrupted(showing: Coroutine[None, None, None]) -> None:
     """Ctrl-C leaves the recording, not the program, where signals can be heard."""
-    loop = asyncio.get_running_loop()
-    task = loop.create_task(showing)
-    with suppress(NotImplementedError):
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
-    try:
-        with suppress(asyncio.CancelledError):
-            await task
-    finally:
-        with suppress(NotImplementedError):
-            loop.remove_signal_handler(signal.SIGINT)
+    task = asyncio.create_task(showing)
+    with on_signals(lambda _: task.cancel(), signal.SIGINT), suppress(asyncio.CancelledError):
+        await task

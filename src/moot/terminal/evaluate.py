@@ -10,6 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import JsonValue
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -34,16 +35,6 @@ EARLIER = 1000
 """So many of the latest debates are searched for the last evaluation of an idea."""
 
 
-class Evaluating(NamedTuple):
-    """What the user wants of it."""
-
-    debate: bool = True
-    topics: Path | None = None
-    output: Path | None = None
-    compares: bool = False
-    as_json: bool = False
-
-
 class _Draft(NamedTuple):
     name: str
     """Its own among those evaluated together."""
@@ -55,24 +46,38 @@ class _Draft(NamedTuple):
     """How it scored the last time, if that is asked for and known."""
 
 
-async def evaluate(paths: Sequence[Path], wanted: Evaluating, asked: Asked, tape: Tape) -> Exit:
-    async with tape.app() as app:
+async def evaluate(
+    *,
+    paths: Sequence[Path],
+    debate: bool,
+    topics: Path | None,
+    output: Path | None,
+    compare: bool,
+    model_for: Sequence[str],
+    set: Sequence[str],
+    record: Path | None,
+    replay: Path | None,
+    as_json: bool,
+    **chosen: JsonValue,
+) -> Exit:
+    asked = Asked(None, "evaluation", chosen, model_for, set)
+    async with Tape(record, replay).app() as app:
         format = find(app.formats, asked.format)
         if format.files is None:
             raise InvalidInput(f"debates of the format {format.name} cannot be made of files")
         ideas = (path for path in paths if not (format.files and format.files.is_report(path)))
-        found = [format.files.read(path, wanted.topics, wanted.debate) for path in ideas]
+        found = [format.files.read(path, topics, debate) for path in ideas]
         if not found:
             raise InvalidInput("nothing to evaluate: give the PATH of a markdown file or a folder")
         named = list(_named({each.key: each for each in found}.values()))
-        places = [_place(name, each, wanted.output, len(named) > 1) for name, each in named]
+        places = [_place(name, each, output, len(named) > 1) for name, each in named]
         drafts = [
-            await _create(app, format, format.files, name, each, place, wanted, asked)
+            await _create(app, format, format.files, name, each, place, compare, asked)
             for (name, each), place in zip(named, places, strict=True)
         ]
         if len(drafts) == 1:
-            return await _one(app, drafts[0], wanted)
-        return await _several(app, drafts, wanted)
+            return await _one(app, drafts[0], compare, as_json)
+        return await _several(app, drafts, compare, as_json)
 
 
 def _named(found: Iterable[FileDebate]) -> Iterator[tuple[str, FileDebate]]:
@@ -104,35 +109,35 @@ async def _create(
     name: str,
     found: FileDebate,
     place: Place,
-    wanted: Evaluating,
+    compare: bool,
     asked: Asked,
 ) -> _Draft:
     given = {**await asked.settings(app.formats), **found.settings}
     expected = await app.estimate(format.name, found.topic, given)
     record = await app.create(format.name, found.topic, given)
     app.documents.choose(record.id, place)
-    earlier = await app.list(limit=EARLIER, status=Status.FINISHED, format=format.name) if wanted.compares else ()
+    earlier = await app.list(limit=EARLIER, status=Status.FINISHED, format=format.name) if compare else ()
     return _Draft(name, place, files, record, expected.most.calls, files.last(earlier, found.key))
 
 
-async def _one(app: App, draft: _Draft, wanted: Evaluating) -> Exit:
-    code = await watch(app, StoredDebate(draft.record), Watching(wanted.as_json, says_where=False))
+async def _one(app: App, draft: _Draft, compare: bool, as_json: bool) -> Exit:
+    code = await watch(app, StoredDebate(draft.record), Watching(as_json, says_where=False))
     reading = await app.read(draft.record.id)
     if reading.outcome:
-        await _report(app, reading.outcome, draft, wanted.compares, Console(stderr=wanted.as_json))
+        await _report(app, reading.outcome, draft, compare, Console(stderr=as_json))
     return code
 
 
-async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Exit:
+async def _several(app: App, drafts: Sequence[_Draft], compare: bool, as_json: bool) -> Exit:
     """Evaluate a few at a time; one that fails stops no other."""
-    console = Console(stderr=wanted.as_json)
+    console = Console(stderr=as_json)
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         free = asyncio.Semaphore(AT_ONCE)
         left = {draft.record.id: draft for draft in drafts}
         try:
             async with asyncio.TaskGroup() as group:  # which ends when every debate is handed back
-                runs = [_run(app, draft, progress, free, wanted.as_json, left) for draft in drafts]
+                runs = [_run(app, draft, progress, free, as_json, left) for draft in drafts]
                 finished = [group.create_task(run) for run in runs]
         except asyncio.CancelledError:  # also those that have not begun
             for draft in left.values():
@@ -143,7 +148,7 @@ async def _several(app: App, drafts: Sequence[_Draft], wanted: Evaluating) -> Ex
         reading = task.result()
         with _failure_told(draft):
             if reading and reading.outcome:
-                await _report(app, reading.outcome, draft, wanted.compares, console)
+                await _report(app, reading.outcome, draft, compare, console)
                 ranked.append((draft.name, reading.outcome))
     if ranked:
         header, *rows = drafts[0].files.ranking(ranked)

@@ -1,4 +1,4 @@
-"""What helps to write a command: examples below its help, words to complete, what was meant by a wrong one."""
+"""What helps to write a command: words to complete, and what was meant by a wrong one."""
 
 from __future__ import annotations
 
@@ -15,102 +15,18 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent.parent / "formats"
 FORMATS = sorted(file.parent.name for file in _FOLDER.glob("*/format.py"))
 """Those of moot, as `moot.formats` has them, which is slow to import; packages may add others."""
+USUAL_FORMAT = "panel"
 EXAMPLE_DEBATES = ("caching", "backup", "parts-shelf", "four-day-week")
 """As `moot.examples` has them."""
 PROVIDERS = "deepseek openai anthropic gemini openrouter mistral groq together xai ollama vllm llamacpp lmstudio local"
-EXAMPLES = {
-    "debate": (
-        'moot debate "Should we use Redis or PostgreSQL for caching?" --source our-numbers.pdf',
-        'moot debate "Tabs are better than spaces" -f duel -m ollama:qwen3:32b',
-        'moot debate "Which database?" --perspectives 3 --no-checkpoints --estimate',
-        "moot debate --resume DEB-k3v8q2ab --model openai:gpt-4.1",
-    ),
-    "fork": ("moot fork DEB-k3v8q2ab --at 4 -m openai:gpt-4.1",),
-    "evaluate": ("moot evaluate ideas/balcony-solar", "moot evaluate ideas/* --compare"),
-    "reply": ('moot reply DEB-k3v8q2ab --guide "Think of the three-person team"', "moot reply DEB-k3v8q2ab --approve"),
-    "rate": ('moot rate DEB-k3v8q2ab 4 --comment "Missed the licence"',),
-    "export": (
-        "moot export DEB-k3v8q2ab --as html -o decision.html",
-        "moot export --all --as jsonl -o traces --since 2026-01-01",
-    ),
-    "workflow": ("moot workflow DEB-k3v8q2ab",),
-    "perspectives": ("moot perspectives",),
-    "show": ("moot show DEB-k3v8q2ab", "moot show DEB-k3v8q2ab --claims"),
-    "stop": ("moot stop DEB-k3v8q2ab",),
-    "conclude": ("moot conclude DEB-k3v8q2ab",),
-    "rejudge": ("moot rejudge DEB-k3v8q2ab --judge anthropic:claude-sonnet-4-5 --judgings 8",),
-    "claims": ('moot claims "latency"',),
-    "serve": ("moot serve", "MOOT_TOKEN=… moot serve --host 0.0.0.0 --port 80"),
-    "worker": ("MOOT_DATABASE_URL=postgresql://… moot worker --concurrency 20",),
-    "mcp": ("claude mcp add moot -- moot mcp", "moot mcp --http --port 8322"),
-    "doctor": ("moot doctor",),
-    "demo": ("moot demo", "moot demo --speed 3"),
-    "allow": ("moot allow", "moot allow --list"),
-    "models pull": ("moot models pull https://…/qwen3-4b.gguf --name qwen3", "moot debate … -m local:qwen3"),
-    "traces stats": ("moot traces stats --json",),
-    "db upgrade": ("moot db upgrade",),
-    "templates list": ("moot templates list",),
-    "templates show": ("moot templates show fermi-estimate",),
-    "templates search": ('moot templates search "How many piano tuners are in Chicago?" --top 1',),
-    "templates add": ("moot templates add my-template.md",),
-    "templates remove": ("moot templates remove my-template",),
-}
-"""By the words of the command."""
-
-
-FIRST = (*EXAMPLES["demo"][:1], EXAMPLES["debate"][1], *EXAMPLES["doctor"])
-"""What a newcomer does first."""
 _TOO_MUCH = "Got unexpected extra argument"
 """How click begins to say so."""
-
-
-class Commands(click.Group):
-    """A group that tells what each of its commands does in a whole sentence, in the order in which they stand here."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, each.get_short_help_str(limit=200)) for name, each in self.commands.items()])
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.commands]
-
-    def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except click.BadOptionUsage as error:  # click does not say of which command
-            if not error.ctx and ctx.invoked_subcommand:
-                error.ctx = click.Context(self.commands[ctx.invoked_subcommand], ctx, ctx.invoked_subcommand)
-            raise
-
-
-def with_examples(group: click.Group, words: str = "") -> None:
-    """Put the examples of its commands below their help, and the first of each below that of a group."""
-    for name, command in group.commands.items():
-        command.context_settings = {"help_option_names": ["-h", "--help"]}
-        if isinstance(command, click.Group):
-            with_examples(command, f"{name} ")
-            command.epilog = below([shown[0] for called, shown in EXAMPLES.items() if called.startswith(f"{name} ")])
-        else:
-            command.epilog = below(EXAMPLES[f"{words}{name}"])
-
-
-def below(examples: Iterable[str]) -> str:
-    return "\b\n" + "\n".join(("Examples:", *(f"  {example}" for example in examples)))
 
 
 def beginning_with(words: Iterable[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """What completes a word that is begun."""
     known = [*words]
     return lambda context, parameter, begun: [word for word in known if word.startswith(begun)]
-
-
-def refuse_unused(context: click.Context, beside: str, unused: Iterable[str] = (), used: Iterable[str] = ()) -> None:
-    """Raises BadParameter for what was given although it has no effect: one of `unused`, or all but what is `used`."""
-    names = set(unused) or {parameter.name for parameter in context.command.params} - set(used)
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name)
-        if parameter.name in names and given and given.name == "COMMANDLINE":
-            raise click.BadParameter(f"has no effect {beside}", ctx=context, param=parameter)
 
 
 def misused(error: click.ClickException) -> int:

@@ -12,14 +12,20 @@ from moot.app import build
 from moot.core.debate import Status
 from moot.errors import InvalidInput, WrongStatus, meant
 from moot.formats import choices, find, load
+from moot.terminal.command import refuse, refuse_unused
+from moot.terminal.doing import Command
 from moot.terminal.exits import Exit
 from moot.terminal.tables import STATS_HEADER, print_json, print_table, say, stats_row
 from moot.text.plain import printable
 
 
-async def show(
-    debate_id: str, as_json: bool, sources: bool = False, source: str | None = None, claims: bool = False
-) -> None:
+def show(debate_id: str, as_json: bool, sources: bool, source: str | None, claims: bool) -> Command:
+    if claims + sources + (source is not None) > 1:
+        refuse("give one of --claims, --sources and --source")
+    return _show(debate_id, as_json, sources, source, claims)
+
+
+async def _show(debate_id: str, as_json: bool, sources: bool, source: str | None, claims: bool) -> None:
     from moot.app.rejudging import forks_of
     from moot.terminal.claims import show_claims
     from moot.terminal.sources import show_source, show_sources
@@ -67,7 +73,23 @@ async def rate(debate_id: str, stars: int, comment: str) -> None:
     say(Console(), f"{debate_id}: {'★' * rating.stars}{'☆' * (5 - rating.stars)}")
 
 
-async def export(debate_id: str | None, style: str, output: Path | None) -> None:
+def export(
+    debate_id: str | None,
+    style: str,
+    output: Path | None,
+    all: bool,
+    status: str,
+    format: str | None,
+    since: str | None,
+) -> Command:
+    if all:
+        refuse_unused("beside --all", ["debate_id"])
+        return _export_all(output, style, status, format, since)
+    refuse_unused("without --all", ["status", "format", "since"])
+    return _export(debate_id, style, output)
+
+
+async def _export(debate_id: str | None, style: str, output: Path | None) -> None:
     if debate_id is None:
         raise InvalidInput("name a debate, or give --all for many")
     async with build(settings.load()) as app:
@@ -80,7 +102,7 @@ async def export(debate_id: str | None, style: str, output: Path | None) -> None
         say(Console(stderr=True), f"Written to {output}")
 
 
-async def export_all(output: Path | None, style: str, status: str, format: str | None, since: str | None) -> None:
+async def _export_all(output: Path | None, style: str, status: str, format: str | None, since: str | None) -> None:
     """Finished debates, or those of another status; `any` for all."""
     from moot.export.bundle import Chosen, moment
 

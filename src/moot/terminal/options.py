@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from moot.terminal.help import PROVIDERS, beginning_with
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypeAlias
-
-    Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Number(click.ParamType[float]):
@@ -36,38 +30,43 @@ class Number(click.ParamType[float]):
         return number
 
 
+NUMBER = Number()
 PORT = Number(0, 65535)
 FILE = click.Path(path_type=Path)
 
 
-def completing(words: Iterable[str]) -> Any:
-    return {"shell_complete": beginning_with(words)}
+def option(*names: str, **about: Any) -> click.Option:
+    return click.Option(names, **about)
 
 
-debate_id: Decorator = click.argument("debate_id", metavar="ID", help="The debate, DEB-…")
-json: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-events: Decorator = click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
-model: Decorator = click.option(
+def flag(*names: str, help: str) -> click.Option:
+    return click.Option(names, is_flag=True, help=help)
+
+
+def argument(name: str, **about: Any) -> click.Argument:
+    return click.Argument([name], **about)
+
+
+debate_id = argument("debate_id", metavar="ID", help="The debate, DEB-…")
+json = flag("--json", "as_json", help="Print JSON.")
+events = flag("--json", "as_json", help="Print events as JSON lines.")
+model = option(
     "--model",
     "-m",
     metavar="PROVIDER:MODEL",
     help=f"For every seat; `moot models` shows what there is. Providers: {', '.join(PROVIDERS.split())}.",
     shell_complete=beginning_with(f"{name}:" for name in PROVIDERS.split()),
 )
-model_for: Decorator = click.option("--model-for", metavar="SEAT=MODEL", multiple=True, help="The model of one seat.")
-judges: Decorator = click.option(
-    "--judges", metavar="MODEL,MODEL", help="Judges of other models, each for a pair of judgings."
-)
-set: Decorator = click.option("--set", metavar="KEY=VALUE", multiple=True, help="Any setting of the format.")
-record: Decorator = click.option("--record", type=FILE, metavar="FILE", help="Keep every model call in FILE.")
-replay: Decorator = click.option("--replay", type=FILE, metavar="FILE", help="Answer model calls from FILE.")
-output: Decorator = click.option(
-    "--output", "-o", type=FILE, metavar="DIR", help="Write the outcome's document here, approved or not."
-)
-host: Decorator = click.option(
+model_for = option("--model-for", metavar="SEAT=MODEL", multiple=True, help="The model of one seat.")
+judges = option("--judges", metavar="MODEL,MODEL", help="Judges of other models, each for a pair of judgings.")
+set = option("--set", metavar="KEY=VALUE", multiple=True, help="Any setting of the format.")
+record = option("--record", type=FILE, metavar="FILE", help="Keep every model call in FILE.")
+replay = option("--replay", type=FILE, metavar="FILE", help="Answer model calls from FILE.")
+output = option("--output", "-o", type=FILE, metavar="DIR", help="Write the outcome's document here, approved or not.")
+host = option(
     "--host",
     metavar="ADDRESS",
     help="Where to listen; beyond this machine only with MOOT_TOKEN.",
     show_default="MOOT_HOST, 127.0.0.1",
 )
-port: Decorator = click.option("--port", "-p", type=PORT, help="0 takes a free one.", show_default="MOOT_PORT, 8321")
+port = option("--port", "-p", type=PORT, help="0 takes a free one.", show_default="MOOT_PORT, 8321")

@@ -17,19 +17,21 @@ from moot.app import START_SECONDS, App, build
 from moot.errors import InvalidInput
 from moot.formats import built_in
 from moot.runs.process import this_process
+from moot.terminal.command import refuse_unused
+from moot.terminal.doing import Command
 from moot.terminal.tables import say
 
 if TYPE_CHECKING:
     from moot.telemetry.metrics import Metrics
 
 
-async def serve(host: str | None, port: int | None, works: bool) -> None:
+async def serve(host: str | None, port: int | None, work: bool) -> None:
     from moot.web import server
 
     _import_what_debates_need()
     chosen = settings.load()
     _log_as_wanted(chosen)
-    await server.serve(chosen, host, port, _say_ready, works=works)
+    await server.serve(chosen, host, port, _say_ready, works=work)
 
 
 def _say_ready(address: str) -> None:
@@ -74,7 +76,13 @@ async def _beside(app: App, port: int | None) -> AsyncIterator[str]:
         yield f" Metrics are at {address}/metrics."
 
 
-async def mcp(http: bool, host: str | None, port: int | None) -> None:
+def mcp(http: bool, host: str | None, port: int | None) -> Command:
+    if not http:
+        refuse_unused("without --http", ["host", "port"])
+    return _mcp(http, host, port)
+
+
+async def _mcp(http: bool, host: str | None, port: int | None) -> None:
     from moot.integrations.mcp.serve import serve_http, serve_stdio
 
     _import_what_debates_need()
@@ -92,7 +100,7 @@ def _import_what_debates_need() -> None:
     built_in()
 
 
-async def upgrade_database() -> None:
+async def upgrade() -> None:
     chosen = settings.load()
     async with build(chosen):
         say(Console(), f"{chosen.database_name} is up to date.")

@@ -12,14 +12,14 @@ from moot.errors import InvalidInput, NotFound, meant
 from moot.terminal.tables import print_table, say
 
 
-async def list_templates() -> None:
+async def list() -> None:
     async with build(settings.load()) as app:
         known = sorted(app.library.templates().values(), key=lambda template: template.name)
     rows = [(each.name, each.title, "" if each.built_in else "yours", each.when) for each in known]
     print_table(Console(), ("name", "title", "", "when to use it"), rows, wide=("title",))
 
 
-async def show_template(name: str) -> None:
+async def show(name: str) -> None:
     async with build(settings.load()) as app:
         known = app.library.templates()
     if name not in known:
@@ -27,7 +27,7 @@ async def show_template(name: str) -> None:
     say(Console(), f"{known[name].title}\n\n{known[name].when}\n\n{known[name].text}")
 
 
-async def search_templates(question: str, top: int) -> None:
+async def search(question: str, top: int) -> None:
     if not question.strip():
         raise InvalidInput("nothing to search for: give a QUESTION")
     async with build(settings.load()) as app:
@@ -36,13 +36,13 @@ async def search_templates(question: str, top: int) -> None:
     print_table(Console(), ("score", "name", "title"), rows)
 
 
-async def add_template(file: Path) -> None:
+async def add(file: Path) -> None:
     async with build(settings.load()) as app:
         added = app.library.add(file)
     say(Console(), f"{added.name}: {added.title}")
 
 
-async def remove_template(name: str) -> None:
+async def remove(name: str) -> None:
     async with build(settings.load()) as app:
         app.library.remove(name)
     say(Console(), f"{name} is removed")

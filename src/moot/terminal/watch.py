@@ -31,6 +31,7 @@ from moot.reading.words import notice_text
 from moot.records.documents import Place
 from moot.terminal.ask import TEXTS, NoAnswer, ask_person, yes
 from moot.terminal.exits import Exit, print_error
+from moot.terminal.signals import on_signals
 from moot.terminal.tables import (
     INDENT,
     MAX_LINE,
@@ -168,18 +169,13 @@ async def _run_interruptibly(app: App, reading: Reading, view: View, playing: _P
             stopping.append(loop.create_task(_stop(app, debate_id, number.name.lower())))
 
     running = loop.create_task(playing.run(debate_id, sink))
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(name, interrupt, name)
     try:
-        ending = await running
+        with on_signals(interrupt):
+            ending = await running
         return _Ran(ending, asked[-1] if asked and ending.status is Status.WAITING else None)
     except asyncio.CancelledError:
         return _Ran(None, None)
     finally:
-        for name in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError):
-                loop.remove_signal_handler(name)
         await asyncio.gather(*stopping)
 
 

@@ -9,7 +9,6 @@ from moot.app import App
 from moot.app.estimates import expected
 from moot.core.debate import Record, Usage
 from moot.errors import MootError
-from moot.formats import of_record
 
 log = logging.getLogger(__name__)
 MOST = 200
@@ -38,10 +37,8 @@ class TypicalCosts:
         return any(cost(seat.model, Usage(calls=1)) is not None for seat in record.seats.values())
 
     async def _reckon(self, record: Record) -> None:
-        app = self._app
         try:
-            format = of_record(app.formats, record)
-            found = await expected(app.store, record, format, app.prompts, app.models.prices.cost, app.library)
+            found = await expected(self._app, record)
         except MootError as error:
             log.info("%s: nobody knows what it costs: %s", record.id, error)
             return
