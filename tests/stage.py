@@ -24,7 +24,9 @@ from moot.core.script import Debate
 from moot.core.turn_writer import TurnWriter
 from moot.errors import ModelError, RateLimited, Refused, WrongStatus
 from moot.formats.duel.format import DUEL
-from moot.llm.client import Completion, Connection, Request
+from moot.llm.calls import Connection
+from moot.llm.client import Completion, Request
+from moot.llm.pace import Pace
 from moot.players.human import HumanPlayer
 from moot.players.model import ModelPlayer
 from moot.testing import MemoryStore, ScriptedModel
@@ -229,7 +231,7 @@ class Stage:
         return text
 
     async def _connect(self, name: str) -> Connection:
-        return Connection(self.model, name.partition(":")[2])
+        return Connection(self.model, name.partition(":")[2], Pace())
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -92,9 +92,7 @@ class SimulatedJudge:
     seed: int = 0
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        text = self.reply(request)
-        on_text(text)
-        return Completion(text=text, finish_reason="stop", usage=Usage(output_tokens=len(text.split()), calls=1))
+        return _said(self.reply(request), on_text)
 
     def reply(self, request: Request) -> str:
         asked = request.messages[-1].content
@@ -140,9 +138,7 @@ class SimulatedVoter:
     seed: int = 0
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        text = self.reply(request)
-        on_text(text)
-        return Completion(text=text, finish_reason="stop", usage=Usage(output_tokens=len(text.split()), calls=1))
+        return _said(self.reply(request), on_text)
 
     def reply(self, request: Request) -> str:
         asked = request.messages[-1].content
@@ -185,6 +181,11 @@ class SimulatedVoter:
         several = isinstance(properties, dict) and "items" in str(properties.get("choice"))
         ranking = [letter, *(each for each in letters if each != letter)]
         return json.dumps({"reason": "So it is.", "choice": ranking if several else letter})
+
+
+def _said(text: str, on_text: Callable[[str], None]) -> Completion:
+    on_text(text)
+    return Completion(text=text, finish_reason="stop", usage=Usage(output_tokens=len(text.split()), calls=1))
 
 
 _LETTER = re.compile(r"[A-H]: ")

@@ -251,6 +251,42 @@ async def test_a_call_that_waits_is_made_at_once_when_a_person_wants_it() -> Non
         await app.try_now(debate_id)
 
 
+async def held(app: App) -> tuple[Any, tuple[asyncio.Task[Any], list[Event]]]:
+    """A debate whose model is overloaded, and another that nobody refused, but has to wait for the same provider."""
+    refused = await app.create("duel", "Cats?", {"max_rounds": 1, "model": "scripted:dead"})
+    first, _ = await until_retrying(app, refused.id)
+    other = await app.create("duel", "Dogs?", {"max_rounds": 1, "model": "scripted:model"})
+    return (first, other.id), await until_retrying(app, other.id)
+
+
+async def test_readers_are_told_that_a_debate_waits_for_a_provider_which_another_has_overloaded() -> None:
+    model = Overloaded()
+    app = scripted_app(model)
+    (first, other), (running, events) = await held(app)
+    (told,) = (event for event in events if isinstance(event, StepRetrying))
+    assert (told.seat, told.model, told.code) == ("debater_a", "scripted:model", "rate_limited")
+    assert (told.error, told.attempt, told.attempts) == ("overloaded, come back in a minute", 1, 6)
+    assert 50 < told.seconds < 60
+    assert model.models() == []
+    model.dead = set()
+    await app.try_now(other)
+    async with asyncio.timeout(20):
+        assert (await running).status is Status.FINISHED
+    stored = await app.load(other)
+    assert (kinds(stored.turns), stored.failures) == ([*ARGUED, JUDGED], ())
+    first.cancel()
+
+
+async def test_a_seat_that_waits_for_a_provider_can_get_another_model() -> None:
+    app = scripted_app(Overloaded())
+    (first, other), (running, _) = await held(app)
+    await app.change(other, {"model": "scripted:new"})
+    async with asyncio.timeout(20):
+        assert (await running).status is Status.FINISHED
+    assert {turn.model for turn in (await app.load(other)).turns} == {None, "scripted:new"}
+    first.cancel()
+
+
 async def test_an_answer_that_waits_to_be_heard_is_not_lost() -> None:
     app = scripted_app(ScriptedModel(Panelists()))
     debate_id = await begun(app, "panel")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from moot.errors import InvalidInput, ModelError, RateLimited, ReplyCut, ServerFault
 from moot.llm.client import Client, Completion, Request
-from moot.llm.pace import STAGGER, Pace
+from moot.llm.pace import MOMENT, STAGGER, USUAL_SECONDS, Pace
 from moot.players.model import retry_delay
 from virtualtime import now, run
 
@@ -266,6 +266,90 @@ def test_the_pause_of_the_caller_and_of_the_pace_are_one_and_the_same() -> None:
         slow = Slow(faults={1: RateLimited("no", retry_after=10.0)})
         assert await persist(Paced(slow, Pace()), lambda: 0.0) == HELLO
         assert slow.starts == [0, 10]
+
+    run(main())
+
+
+# --- what a caller is told who has to wait ---
+
+
+async def told(pace: Pace) -> tuple[str, str, float] | None:
+    """A delay as readers are told of it."""
+    delay = await pace.delay()
+    return delay and (delay.error.code, str(delay.error), round(delay.seconds, 3))
+
+
+@pytest.mark.parametrize(
+    "error", [RateLimited("acme: slow down", retry_after=7.0), ServerFault("503", retry_after=7.0)]
+)
+def test_who_waits_for_a_refusal_of_another_is_told_its_words_and_when_it_is_over(error: ModelError) -> None:
+    async def main() -> None:
+        pace = Pace()
+        assert await told(pace) is None
+        error.partial = "what another debate has said"
+        await ask_often(Paced(Slow(faults={1: error}), pace), 1)
+        delay = await pace.delay()
+        assert delay is not None
+        assert (type(delay.error), str(delay.error), delay.error.partial) == (type(error), str(error), "")
+        assert (delay.seconds, now()) == (7 - MOMENT, MOMENT)
+        await pace.opened()
+        assert (now(), await told(pace)) == (7, None)
+
+    run(main())
+
+
+def test_who_waits_for_a_place_is_told_by_what_calls_take_how_long_that_may_be() -> None:
+    async def main() -> None:
+        pace = Pace(max_concurrent=2, name="acme")
+        full = ("rate_limited", "acme answers 2 calls, all that max_concurrent lets it at once")
+        calls = [asyncio.create_task(ask(Paced(Slow(seconds=4), pace))) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert await told(pace) == (*full, USUAL_SECONDS)  # the third call is before it
+        await asyncio.wait(calls)
+        calls = [asyncio.create_task(ask(Paced(Slow(seconds=4), pace))) for _ in range(2)]
+        await asyncio.sleep(0)
+        last = await told(pace)
+        assert last is not None
+        assert (last[:2], 2 < last[2] < 5) == (full, True)
+        await asyncio.wait(calls)
+
+    run(main())
+
+
+def test_who_waits_for_the_next_minute_is_told_how_long_that_is_with_all_that_wait_already() -> None:
+    async def main() -> None:
+        pace = Pace(requests_per_minute=6, name="acme")
+        calls = [asyncio.create_task(ask(Paced(Slow(), pace))) for _ in range(3)]
+        await asyncio.sleep(0)
+        said = "acme has had as many calls as requests_per_minute lets it"
+        assert await told(pace) == ("rate_limited", said, 30 - MOMENT)
+        await asyncio.wait(calls)
+
+    run(main())
+
+
+def test_a_wait_of_a_moment_is_not_worth_a_word() -> None:
+    async def main() -> None:
+        pace = Pace(max_concurrent=1)
+        call = asyncio.create_task(ask(Paced(Slow(seconds=MOMENT / 2), pace)))
+        await asyncio.sleep(0)
+        assert (await pace.delay(), now(), call.done()) == (None, MOMENT / 2, True)
+
+    run(main())
+
+
+def test_who_is_slowed_down_by_an_earlier_refusal_is_told_that_one() -> None:
+    async def main() -> None:
+        pace = Pace()
+        paced = Paced(Slow(seconds=5, faults={1: RateLimited("acme: slow down", retry_after=1.0)}), pace)
+        await ask_often(paced, 1)
+        await pace.opened()
+        call = asyncio.create_task(ask(paced))
+        await asyncio.sleep(0)
+        said = await told(pace)
+        assert said is not None
+        assert said[:2] == ("rate_limited", "acme: slow down")
+        await call
 
     run(main())
 

@@ -1053,6 +1053,20 @@ def test_trouble_stands_in_its_lane_and_is_ended_by_hand(theatre: Theatre, page:
     expect(page.locator("#verdict .headline")).to_be_visible()
 
 
+def test_a_debate_that_waits_for_a_provider_which_another_has_overloaded_says_so(theatre: Theatre, page: Page) -> None:
+    model = Overloaded(theatre, " AGAINST this")
+    refused = theatre.create("duel", "Cats are better than dogs", max_rounds=1)
+    page.goto(f"{theatre.url}/debates/{refused}")
+    expect(page.locator(".trouble")).to_contain_text("attempt 2 of 6")
+    waiting = theatre.create("duel", "Dogs are better than cats", max_rounds=1)
+    page.goto(f"{theatre.url}/debates/{waiting}")
+    told = re.compile(r"acme: overloaded \(529\)It is asked in \d\d s, attempt 1 of 6\.")
+    expect(page.locator(".turn.for.waiting-turn .trouble")).to_contain_text(told)
+    model.is_down = False
+    page.get_by_role("button", name="Try now").click()
+    expect(page.locator("#verdict .headline")).to_be_visible()
+
+
 def test_trouble_of_a_check_opens_its_fold_until_it_is_over(theatre: Theatre, page: Page) -> None:
     model = Overloaded(theatre, "You are now the scribe")
     debate_id = theatre.create("panel", "Redis or Postgres?", max_rounds=1, depth="normal")

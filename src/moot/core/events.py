@@ -65,7 +65,11 @@ class TurnChunk(_OfStep):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRetrying(_OfStep):
-    """A model could not be asked, and is asked again: what was wrong, which attempt comes next, and when."""
+    """A model could not be asked, and is asked again: what was wrong, which attempt comes next, and when.
+
+    A call that waits because its provider has refused those of other debates, or gets as many as its limits allow, is
+    told so before its first attempt.
+    """
 
     code: str
     error: str

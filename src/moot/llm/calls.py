@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from moot.llm.client import Client, Completion, Request
 from moot.llm.pace import Pace
@@ -50,3 +50,11 @@ class ModelCalls:
             completion = replace(completion, usage=replace(completion.usage, cost=cost))
             answered(completion)
             return completion
+
+
+class Connection(NamedTuple):
+    """A client, the model's name on its server, and the pace of its provider."""
+
+    client: Client
+    model: str
+    pace: Pace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from moot.core.debate import JsonObject, Usage
 from moot.core.prompts import Message as Message
@@ -58,12 +58,3 @@ class Client(Protocol):
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         """Call the model once. Raises a ModelError, which carries the text that had arrived."""
         ...
-
-
-class Connection(NamedTuple):
-    """A client and the model's name on its server."""
-
-    client: Client
-    model: str
-    end_pause: Callable[[], None] = lambda: None
-    """Has the server asked again now, though it wanted no calls for a while."""

@@ -41,21 +41,14 @@ class Fetched(NamedTuple):
     """Whether it is the checksum that the caller or the server named before."""
 
 
-class _Told(NamedTuple):
-    """What a server said of the file it sent: its size, and its checksum where a hub names it."""
-
-    size: int | None
-    sha256: str | None
-
-
 async def download(url: str, target: Path, sha256: str | None, progress: Progress) -> Fetched:
     """Fetch a file; what an earlier attempt left at `target`.part is gone on with if the server still has the same."""
     part = _Part(url, target.with_name(f"{target.name}.part"))
     timeout = aiohttp.ClientTimeout(total=None, connect=20, sock_read=60)
     async with aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session:
-        told = await _fetch_patiently(session, part, progress)
+        named = await _fetch_patiently(session, part, progress)
     found = await asyncio.to_thread(_sha256_of, part.path)
-    expected = sha256 or told.sha256
+    expected = sha256 or named
     if expected and found != expected.lower():
         part.remove()
         raise InvalidInput(
@@ -103,8 +96,8 @@ class _Part:
         write_whole(self._of, orjson.dumps({"url": self.name, "version": version}))
 
 
-async def _fetch_patiently(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> _Told:
-    """Ask for the rest whenever the line was cut, as long as that brings more."""
+async def _fetch_patiently(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> str | None:
+    """Ask for the rest whenever the line was cut, as long as that brings more; the SHA-256 that the server told."""
     fruitless = 0
     while True:
         before = part.size
@@ -119,7 +112,7 @@ async def _fetch_patiently(session: aiohttp.ClientSession, part: _Part, progress
                 raise Unreachable(f"cannot fetch {part.name}: {error or type(error).__name__}{kept}") from None
 
 
-async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> _Told:
+async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> str | None:
     response, checksum = await _arrive(session, part)
     async with response:
         if response.status == 416:  # what is there is not the beginning of it
@@ -138,7 +131,7 @@ async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress
                 progress(file.tell(), size)
             file.flush()
             os.fsync(file.fileno())
-        return _Told(size, checksum)
+        return checksum
 
 
 def _check_room(part: _Part, size: int | None) -> None:

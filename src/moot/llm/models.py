@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from moot.core.prompts import Message
 from moot.errors import InvalidInput, ModelError, ModelTimeout, Unreachable, meant
 from moot.llm.addresses import public_name, refuse_secrets
-from moot.llm.calls import Meter, ModelCalls
-from moot.llm.client import Client, Connection, Request, Timeouts
+from moot.llm.calls import Connection, Meter, ModelCalls
+from moot.llm.client import Client, Request, Timeouts
 from moot.llm.dialect import Dialect
 from moot.llm.local import CONTEXT_TOKENS, LocalModels
 from moot.llm.pace import Pace
@@ -114,7 +114,7 @@ class Models:
         key = str(parsed) if parsed.provider == "local" else parsed.provider
         if key not in self._clients:
             self._clients[key] = await self._calls(parsed)
-        return Connection(self._clients[key], parsed.model, self._pace(parsed.provider).end_pause)
+        return Connection(self._clients[key], parsed.model, self._pace(parsed.provider))
 
     @property
     def taped(self) -> bool:
@@ -133,7 +133,7 @@ class Models:
         """One for each provider, shared by all debates of the process."""
         if provider not in self._paces:
             own = self._own.get(provider, ProviderSettings())
-            self._paces[provider] = Pace(own.max_concurrent, own.requests_per_minute)
+            self._paces[provider] = Pace(own.max_concurrent, own.requests_per_minute, public_name(provider))
         return self._paces[provider]
 
     def check(self, name: str, here: bool = False) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import NamedTuple
 
 from moot.errors import InvalidInput, ModelError, RateLimited, ServerFault
 
@@ -21,15 +23,29 @@ STAGGER = 0.05
 """Seconds between calls while recovering, so that a new refusal is known before everybody has asked again."""
 FEW = 3
 """Successes for which one more call at once is allowed."""
+MOMENT = 0.5
+"""Seconds for which a call waits without a word."""
+USUAL_SECONDS = 10.0
+"""What a call is thought to take before one has ended."""
+
+
+class Delay(NamedTuple):
+    """Why a call is not made yet, and the seconds until it may be: a guess where other calls have to end first."""
+
+    error: ModelError
+    seconds: float
 
 
 class Pace:
-    def __init__(self, max_concurrent: int | None = None, requests_per_minute: float | None = None) -> None:
-        """`None` is unlimited, until the provider complains."""
+    def __init__(
+        self, max_concurrent: int | None = None, requests_per_minute: float | None = None, name: str = "the provider"
+    ) -> None:
+        """`None` is unlimited, until the provider complains; the name is for messages."""
         if max_concurrent is not None and max_concurrent < 1:
             raise InvalidInput(f"max_concurrent is {max_concurrent}: it must be at least 1")
         if requests_per_minute is not None and not requests_per_minute > 0:
             raise InvalidInput(f"requests_per_minute is {requests_per_minute}: it must be more than 0")
+        self._name = name
         self._most = max_concurrent or math.inf
         self._allowed = self._most
         self._normal = self._most
@@ -39,6 +55,9 @@ class Pace:
         self._spacing = 60 / requests_per_minute if requests_per_minute else 0.0
         self._limited = max_concurrent is not None or requests_per_minute is not None
         self._in_flight = 0
+        self._waiting = 0
+        self._usual = USUAL_SECONDS
+        self._refusal: Callable[[], ModelError] | None = None
         self._successes = 0
         self._refusals = 0
         self._pause = FIRST_PAUSE
@@ -56,10 +75,10 @@ class Pace:
     async def turn(self) -> AsyncIterator[None]:
         """Wait until a call may be made, which is then what happens in the block."""
         if self._limited:
-            await self._enter()
+            await self.opened(take=True)
         else:
             self._in_flight += 1
-        refusals = self._refusals
+        refusals, began = self._refusals, _now()
         try:
             yield
         except (RateLimited, ServerFault) as error:
@@ -67,40 +86,64 @@ class Pace:
             raise
         finally:
             self._leave()
-        if self._limited:
-            self._succeeded()
+        self._succeeded(_now() - began)
+
+    async def delay(self) -> Delay | None:
+        """Why and how long a call that is wanted now has to wait; None when it is no longer than a moment."""
+        if self._closed_for() <= 0:
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MOMENT):
+                await self.opened()
+                return None
+        seconds = max(0.0, self._next_start() - _now()) + self._waiting * self._spacing
+        if self._in_flight >= self._allowed:
+            seconds = max(seconds, self._usual * (self._waiting + 1) / self._allowed)
+        return Delay(self._reason(), seconds)
+
+    async def opened(self, *, take: bool = False) -> None:
+        """Wait until a call may be made, first come first served: whoever holds the line is the next to start."""
+        self._waiting += 1
+        try:
+            async with self._line:
+                while (seconds := self._closed_for()) > 0:
+                    self._change.clear()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(None if seconds == math.inf else seconds):
+                            await self._change.wait()
+                if take:
+                    self._last_start = _now()
+                    self._in_flight += 1
+        finally:
+            self._waiting -= 1
 
     def end_pause(self) -> None:
         """Ask the provider again now, as a person wants it."""
         self._paused_until = -math.inf
         self._change.set()
 
-    async def _enter(self) -> None:
-        """Wait for a place, first come first served: whoever holds the line is the next to start."""
-        async with self._line:
-            while True:
-                if self._in_flight >= self._allowed:
-                    self._change.clear()
-                    await self._change.wait()
-                elif (seconds := self._next_start() - _now()) > 0:
-                    self._change.clear()
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(seconds):
-                            await self._change.wait()
-                else:
-                    break
-            self._last_start = _now()
-            self._in_flight += 1
+    def _closed_for(self) -> float:
+        """Seconds until a call may start; without an end while as many are in flight as may be."""
+        return math.inf if self._in_flight >= self._allowed else self._next_start() - _now()
 
     def _next_start(self) -> float:
         spacing = max(self._spacing, STAGGER) if self._allowed < self._normal else self._spacing
         return max(self._paused_until, self._last_start + spacing)
 
+    def _reason(self) -> ModelError:
+        slowed = self._paused_until > _now() or self._in_flight >= self._allowed < self._most
+        if self._refusal and slowed:
+            return self._refusal()
+        if self._in_flight >= self._allowed:
+            return RateLimited(f"{self._name} answers {self._in_flight} calls, all that max_concurrent lets it at once")
+        return RateLimited(f"{self._name} has had as many calls as requests_per_minute lets it")
+
     def _leave(self) -> None:
         self._in_flight -= 1
         self._change.set()
 
-    def _succeeded(self) -> None:
+    def _succeeded(self, seconds: float) -> None:
+        self._usual += (seconds - self._usual) / FEW
         self._pause = FIRST_PAUSE
         if self._allowed < self._most:
             self._successes += 1
@@ -116,6 +159,7 @@ class Pace:
         if (pause := _pause_asked_for(error, self._pause if news else 0.0)) is None:
             return
         self._limited = True
+        self._refusal = partial(type(error), str(error))  # anew: the error itself may hold a text of its debate
         self._paused_until = max(self._paused_until, _now() + pause)
         if news:
             self._refusals += 1

@@ -26,7 +26,8 @@ from moot.errors import (
     ServerFault,
     Unreachable,
 )
-from moot.llm.client import Completion, Connection, Request, Schema
+from moot.llm.calls import Connection
+from moot.llm.client import Completion, Request, Schema
 from moot.llm.pace import MAX_PAUSE
 from moot.players.answer import AnswerStream, SpeechStream, Unreadable, parse, rename, renamed
 from moot.text import plain
@@ -118,6 +119,7 @@ class _Asking:
         """Call until it succeeds or asking again is useless; a broken reply starts the turn over."""
         failed = Counter[type[ModelError]]()
         while True:
+            await self._wait_for_others(failed)
             try:
                 return await self.connection.client.complete(request, _noticed(listener(), self.voice))
             except ModelError as error:
@@ -126,11 +128,22 @@ class _Asking:
                     raise
                 if error.partial:
                     await self.voice.start_over(error)
-                ended = await self.voice.pause(error, again, self.sleep(again.seconds))
-                if ended != "over":
-                    self.connection.end_pause()
-                if ended == "given_up":
-                    raise
+                await self._pause(error, again, self.sleep(again.seconds))
+
+    async def _wait_for_others(self, failed: Counter[type[ModelError]]) -> None:
+        """Readers are told of a call that waits for those of other debates as of one that has failed."""
+        if delay := await self.connection.pace.delay():
+            attempts = failed.total() + 1 + RETRIES
+            again = Again(delay.seconds, failed.total() + 1, attempts)
+            await self._pause(delay.error, again, self.connection.pace.opened())
+
+    async def _pause(self, error: ModelError, again: Again, pause: Coroutine[Any, Any, None]) -> None:
+        """Raises the error when a person has no use for the call any more."""
+        ended = await self.voice.pause(error, again, pause)
+        if ended != "over":
+            self.connection.pace.end_pause()
+        if ended == "given_up":
+            raise error
 
     def _answered(
         self, answer: Answer, stream: AnswerStream, completions: Sequence[Completion], *marks: str

@@ -10,11 +10,10 @@ import struct
 import zipfile
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from moot.retrieval.embed import Vectors
-from moot.retrieval.retriever import Document, Hit, Origin
+from moot.retrieval.retriever import Origin
 from moot.text.files import write_whole
 
 FILE = "index.npz"
@@ -22,50 +21,34 @@ _DAMAGE = (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZip
 """All that reading a damaged .npz can end in."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
-    documents: tuple[Document, ...]
-    vectors: Vectors
-
-    def takes(self, dimension: int) -> bool:
-        return bool(self.vectors.shape[1] == dimension)
-
-    def hits(self, query: Vectors, top_k: int) -> list[Hit]:
-        scores = self.vectors @ query
-        return [Hit(document.id, float(score)) for document, score in zip(self.documents, scores, strict=True)]
-
-
 class BuiltinStore:
-    """Compares a query with every document; without a folder it keeps them in memory only."""
+    """Without a folder it keeps nothing."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._file = folder / FILE if folder else None
 
-    def find(self, documents: tuple[Document, ...], origin: Origin) -> _Index | None:
-        return _load(self._file, documents, origin) if self._file else None
-
-    def fill(self, documents: tuple[Document, ...], vectors: Vectors, origin: Origin) -> _Index:
+    def load(self, origin: Origin) -> Vectors | None:
         import numpy as np
 
-        if self._file:
-            data = io.BytesIO()
-            np.savez(data, embedder=origin.embedder, content=origin.content, vectors=vectors)
-            with suppress(OSError):  # a full disk or a folder that cannot be written costs time at the next start
-                write_whole(self._file, data.getvalue())
-        return _Index(documents, vectors)
+        if self._file is None:
+            return None
+        try:
+            with zipfile.ZipFile(self._file) as archive:
+                if archive.testzip():  # before numpy believes a damaged header and asks for that much memory
+                    return None
+            with np.load(self._file, allow_pickle=False) as stored:
+                vectors = np.asarray(stored["vectors"], dtype=np.float32)
+                made_of = (str(stored["embedder"]), str(stored["content"]))
+        except _DAMAGE:
+            return None
+        return vectors if vectors.ndim == 2 and np.isfinite(vectors).all() and made_of == origin else None
 
+    def save(self, vectors: Vectors, origin: Origin) -> None:
+        import numpy as np
 
-def _load(file: Path, documents: tuple[Document, ...], origin: Origin) -> _Index | None:
-    import numpy as np
-
-    try:
-        with zipfile.ZipFile(file) as archive:
-            if archive.testzip():  # before numpy believes a damaged header and asks for that much memory
-                return None
-        with np.load(file, allow_pickle=False) as stored:
-            vectors = np.asarray(stored["vectors"], dtype=np.float32)
-            made_of = (str(stored["embedder"]), str(stored["content"]))
-    except _DAMAGE:
-        return None
-    usable = vectors.ndim == 2 and len(vectors) == len(documents) and np.isfinite(vectors).all()
-    return _Index(documents, vectors) if usable and made_of == origin else None
+        if self._file is None:
+            return
+        data = io.BytesIO()
+        np.savez(data, embedder=origin.embedder, content=origin.content, vectors=vectors)
+        with suppress(OSError):  # a full disk or a folder that cannot be written costs time at the next start
+            write_whole(self._file, data.getvalue())

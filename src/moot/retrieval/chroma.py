@@ -6,43 +6,20 @@ The vectors are moot's; Chroma's own embedder, which would be downloaded, and it
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moot.errors import InvalidInput
 from moot.retrieval.embed import Vectors
-from moot.retrieval.retriever import Document, Hit, Origin
+from moot.retrieval.retriever import Origin
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
-    from chromadb.api.models.Collection import Collection
 
 COLLECTION = "moot"
 _MISSING = "ChromaDB is not installed: pip install 'moot[chroma]', or use the built-in store"
 _DOCUMENTS_PER_CALL = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class _Index:
-    documents: tuple[Document, ...]
-    collection: Collection
-
-    def takes(self, dimension: int) -> bool:
-        """Nor when another process replaced the collection."""
-        from chromadb.errors import NotFoundError
-
-        try:
-            self.collection.count()
-        except NotFoundError:
-            return False
-        return bool((self.collection.metadata or {}).get("dimension") == dimension)
-
-    def hits(self, query: Vectors, top_k: int) -> list[Hit]:
-        found = self.collection.query(query_embeddings=query[None, :], n_results=top_k, include=["distances"])
-        numbers, distances = found["ids"][0], (found["distances"] or [[]])[0]
-        return [Hit(self.documents[int(n)].id, 1 - far) for n, far in zip(numbers, distances, strict=True)]
 
 
 class ChromaStore:
@@ -51,19 +28,23 @@ class ChromaStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def find(self, documents: tuple[Document, ...], origin: Origin) -> _Index | None:
+    def load(self, origin: Origin) -> Vectors | None:
         client = self._client
+        import numpy as np
         from chromadb.errors import NotFoundError
 
         try:
             collection = client.get_collection(COLLECTION, embedding_function=None)
-        except NotFoundError:
+            made_of = collection.metadata or {}
+            if (made_of.get("embedder"), made_of.get("content")) != origin:
+                return None
+            stored = collection.get(include=["embeddings"])
+        except NotFoundError:  # there is none, or another process has just replaced it
             return None
-        stored = collection.metadata or {}
-        made_of = (stored.get("embedder"), stored.get("content"))
-        return _Index(documents, collection) if made_of == origin else None
+        order = np.argsort([int(number) for number in stored["ids"]])
+        return np.array(stored["embeddings"], dtype=np.float32)[order]
 
-    def fill(self, documents: tuple[Document, ...], vectors: Vectors, origin: Origin) -> _Index:
+    def save(self, vectors: Vectors, origin: Origin) -> None:
         from chromadb.errors import NotFoundError
 
         with suppress(NotFoundError):
@@ -74,8 +55,7 @@ class ChromaStore:
         for at in range(0, len(vectors), _DOCUMENTS_PER_CALL):
             rows = vectors[at : at + _DOCUMENTS_PER_CALL]
             collection.add(ids=[str(at + row) for row in range(len(rows))], embeddings=rows)
-        collection.modify(metadata={**origin._asdict(), "dimension": vectors.shape[1]})
-        return _Index(documents, collection)
+        collection.modify(metadata=origin._asdict())
 
     @cached_property
     def _client(self) -> ClientAPI:

@@ -33,63 +33,52 @@ class Origin(NamedTuple):
     content: str
 
 
-class Index(Protocol):
-    """Documents that can be searched. Its methods block."""
-
-    @property
-    def documents(self) -> tuple[Document, ...]: ...
-
-    def takes(self, dimension: int) -> bool:
-        """Not when another model now goes by the embedder's name."""
-        ...
-
-    def hits(self, query: Vectors, top_k: int) -> Sequence[Hit]:
-        """At least the `top_k` closest, in any order."""
-        ...
-
-
 class VectorStore(Protocol):
     """Where vectors are kept from one start to the next. Its methods block."""
 
-    def find(self, documents: tuple[Document, ...], origin: Origin) -> Index | None:
+    def load(self, origin: Origin) -> Vectors | None:
         """What is stored, if it is whole and of this origin."""
         ...
 
-    def fill(self, documents: tuple[Document, ...], vectors: Vectors, origin: Origin) -> Index: ...
+    def save(self, vectors: Vectors, origin: Origin) -> None: ...
 
 
 class Retriever:
+    """Compares a query with every document."""
+
     def __init__(self, embedder: Embedder, store: VectorStore) -> None:
         self._embedder = embedder
         self._store = store
-        self._index: Index | None = None
+        self._documents: tuple[Document, ...] = ()
+        self._vectors: Vectors | None = None
         self._indexing = asyncio.Lock()
 
     async def index(self, documents: Sequence[Document]) -> None:
         """Make these the documents that are searched. They are embedded only if they or the embedder changed."""
         wanted = tuple(documents)
         async with self._indexing:
-            if self._index and self._index.documents == wanted:
-                return
-            stored = await asyncio.to_thread(self._store.find, wanted, self._origin(wanted))
-            self._index = stored or await self._build(wanted)
+            if self._vectors is None or self._documents != wanted:
+                stored = await asyncio.to_thread(self._store.load, self._origin(wanted))
+                usable = stored is not None and len(stored) == len(wanted)
+                self._documents, self._vectors = wanted, stored if usable else await self._build(wanted)
 
     async def search(self, query: str, top_k: int) -> tuple[Hit, ...]:
         """The closest ids, best first; none for a query without a word."""
         if top_k < 1 or not query.strip():
             return ()
         async with self._indexing:
-            if not self._index or not self._index.documents:
+            if self._vectors is None or not self._documents:
                 return ()
             (vector,) = await self._embedder.embed([query], "query")
-            if not await asyncio.to_thread(self._index.takes, len(vector)):
-                self._index = await self._build(self._index.documents)
-            hits = await asyncio.to_thread(self._index.hits, vector, top_k)
-        return best(hits, top_k)
+            if self._vectors.shape[1] != len(vector):  # another model now goes by the embedder's name
+                self._vectors = await self._build(self._documents)
+            scores = (self._vectors @ vector).tolist()
+            return best(map(Hit, (document.id for document in self._documents), scores), top_k)
 
-    async def _build(self, documents: tuple[Document, ...]) -> Index:
+    async def _build(self, documents: tuple[Document, ...]) -> Vectors:
         vectors = await self._embedder.embed([document.text for document in documents], "document")
-        return await asyncio.to_thread(self._store.fill, documents, vectors, self._origin(documents))
+        await asyncio.to_thread(self._store.save, vectors, self._origin(documents))
+        return vectors
 
     def _origin(self, documents: tuple[Document, ...]) -> Origin:
         return Origin(self._embedder.name, content_hash(documents))

@@ -228,7 +228,7 @@ function calm(turn) {
 function troubleBox(event) {
   const box = element("div", {class: "trouble", role: "status"});
   const when = element("span");
-  when.append("Trying again ", element("span", {class: "num when"}), `, attempt ${event.attempt} of ${event.attempts}.`, element("span", {class: "others"}, " The others go on."));
+  when.append(event.attempt > 1 ? "Trying again " : "It is asked ", element("span", {class: "num when"}), `, attempt ${event.attempt} of ${event.attempts}.`, element("span", {class: "others"}, " The others go on."));
   box.append(element("b", {class: "cause", dir: "auto"}, event.error), when);
   if (event.seconds >= 2) box.append(element("progress", {max: event.seconds, value: 0, "aria-label": "Time until the next attempt"}));
   const row = element("span", {class: "row"});
