@@ -194,7 +194,7 @@ def test_a_variable_that_is_empty_means_none_or_is_named(name: str, monkeypatch:
 
 def test_an_empty_part_of_a_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_MODELS__JUDGE", " ")
-    with pytest.raises(InvalidInput, match="^MOOT_MODELS__JUDGE is empty: give it a value, or unset it$"):
+    with pytest.raises(InvalidInput, match=r"^MOOT_MODELS__JUDGE is empty: give it a value, or unset it$"):
         load()
 
 
