@@ -132,6 +132,11 @@ def test_what_the_image_is_built_from_is_let_in() -> None:
     assert all((ROOT / name).exists() for name in let_in)
 
 
+def test_what_is_mounted_while_building_has_a_place_that_every_builder_takes() -> None:
+    targets = re.findall(r"target=([^\s,]+)", IMAGE)
+    assert [target for target in targets if not target.startswith("/")] == []
+
+
 def test_the_commands_on_the_page_can_be_called() -> None:
     lines = re.findall(r"^(?:    )?moot ((?:serve|worker) [^#\n]*)", PAGE, re.MULTILINE)
     assert [parse(shlex.split(line)) for line in lines] == [

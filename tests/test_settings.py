@@ -178,6 +178,26 @@ def test_a_token_of_white_space_is_refused_and_one_of_nothing_is_none(monkeypatc
         load()
 
 
+MAY_BE_EMPTY = {"model", "token", "user", "judges", "allowed_hosts", "trusted_proxies"}
+
+
+@pytest.mark.parametrize("name", sorted(AppSettings.model_fields))
+def test_a_variable_that_is_empty_means_none_or_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = f"MOOT_{name.upper()}"
+    monkeypatch.setenv(variable, "")
+    if name in MAY_BE_EMPTY:
+        assert not getattr(load(), name)
+        return
+    with pytest.raises(InvalidInput, match=f"^{variable} is empty: give it a value, or unset it$"):
+        load()
+
+
+def test_an_empty_part_of_a_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_MODELS__JUDGE", " ")
+    with pytest.raises(InvalidInput, match=r"^MOOT_MODELS__JUDGE is empty: give it a value, or unset it$"):
+        load()
+
+
 @pytest.mark.parametrize(
     ("server", "told"),
     [

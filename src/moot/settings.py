@@ -224,6 +224,8 @@ def _environment() -> Mapping[str, object]:
         name, *parts = variable.lower().removeprefix(PREFIX).split("__")
         if not variable.lower().startswith(PREFIX) or name not in AppSettings.model_fields:
             continue
+        if not text.strip() and not _may_be_empty(name):
+            raise InvalidInput(f"{variable} is empty: give it a value, or unset it")
         value: object = text
         if _has_parts(AppSettings.model_fields[name]) and (not parts or text.startswith(("[", "{"))):
             try:
@@ -236,6 +238,12 @@ def _environment() -> Mapping[str, object]:
             value = {part: value}
         values = _merged(values, {name: value})
     return values
+
+
+def _may_be_empty(name: str) -> bool:
+    """Whether no text means none. Elsewhere it is a mistake: `$DB` that nobody set, and debates go to another place."""
+    is_list = any(type(of) is BeforeValidator for of in AppSettings.model_fields[name].metadata)
+    return is_list or name in ("model", "token", "user")
 
 
 def _has_parts(field: FieldInfo) -> bool:

@@ -324,6 +324,24 @@ def test_all_that_lies_in_a_folder_is_evaluated_a_second_time_too(server: ModelS
     )
 
 
+def test_wildcards_that_a_shell_leaves_are_expanded(server: ModelServer, evaluate: Evaluate) -> None:
+    Path("ideas").mkdir()
+    for name in ("sun", "rain", "wind[1]"):
+        Path(f"ideas/{name}.md").write_text(f"# {name.capitalize()} tanks\n")
+    ran = evaluate("ideas/*n.md", "--no-debate")
+    assert (ran.code, ran.err) == (0, "")
+    assert sorted(line.split()[1] for line in ran.out.splitlines()[-2:]) == ["rain", "sun"]
+    ran = evaluate("ideas/wind[1].md", "--no-debate")  # a file that is called so
+    assert (ran.code, ran.err) == (0, "")
+    assert len(server.requests) == 3
+
+
+def test_wildcards_that_nothing_matches_are_named(server: ModelServer, evaluate: Evaluate, ideas: Path) -> None:
+    ran = evaluate(ideas / "balcony-solar", "ideas/*.txt", "--no-debate")
+    assert ran == Ran(2, "", "moot: no file or folder matches 'ideas/*.txt'\n")
+    assert server.requests == []
+
+
 def test_an_evaluation_that_was_killed_writes_its_report_when_it_is_resumed_and_again_when_it_is_missing(
     server: ModelServer, ideas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

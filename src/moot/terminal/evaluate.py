@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -65,7 +66,7 @@ async def evaluate(
         format = find(app.formats, asked.format)
         if format.files is None:
             raise InvalidInput(f"debates of the format {format.name} cannot be made of files")
-        ideas = (path for path in paths if not (format.files and format.files.is_report(path)))
+        ideas = (path for path in _expanded(paths) if not (format.files and format.files.is_report(path)))
         found = [format.files.read(path, topics, debate) for path in ideas]
         if not found:
             raise InvalidInput("nothing to evaluate: give the PATH of a markdown file or a folder")
@@ -78,6 +79,17 @@ async def evaluate(
         if len(drafts) == 1:
             return await _one(app, drafts[0], compare, as_json)
         return await _several(app, drafts, compare, as_json)
+
+
+def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
+    """Wildcards that the shell has left, as that of Windows does; a file that is called so is meant itself."""
+    for path in paths:
+        if os.path.lexists(path) or not glob.has_magic(str(path)):
+            yield path
+        elif matching := sorted(glob.glob(str(path))):
+            yield from map(Path, matching)
+        else:
+            raise InvalidInput(f"no file or folder matches {str(path)!r}")
 
 
 def _named(found: Iterable[FileDebate]) -> Iterator[tuple[str, FileDebate]]:
