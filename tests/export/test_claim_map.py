@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -13,9 +14,12 @@ from moot.core.claims import Claim, ClaimLink
 from moot.core.stored import StoredDebate
 from moot.export.charts.claim_map import BOX, LINES, ROOM, Look, Seated, _wrapped, claim_map
 from moot.export.documents import export
+from moot.formats.evaluation.format import EVALUATION
+from moot.llm.client import Request
 from moot.reading.debate import Reading
 from moot.trust.claims import MAX_CLAIMS
 from moot.web.pages.claims import claims_page
+from stage import Stage
 
 LOOK = Look({"a": Seated("a", 1), "b": Seated("b", 2)}, lambda claim: f"#{claim.id}")
 
@@ -118,6 +122,27 @@ async def test_every_claim_leads_to_its_words_and_filters_are_those_that_find_so
     filters = [("All", ""), ("Decisive", "key"), ("Contested", "contested"), ("Unanswered", "unanswered untested")]
     assert list(view["filters"]) == filters
     assert [seat.name for seat in view["seats"]] == ["Debater A", "Debater B"]
+
+
+async def test_the_map_of_an_evaluation_names_its_topics() -> None:
+    def reply(request: Request) -> str:
+        match request.schema.name if request.schema else "":
+            case "judgment":
+                return json.dumps({"reasoning": "Even.", "score_advocate": 5, "score_challenger": 5})
+            case "reply":
+                return json.dumps({"answer": "So it is."})
+            case _:
+                said = [{"claim": "People wait.", "reasoning": "They said so.", "evidence": ""}]
+                return json.dumps({"case": "So it is.", "arguments": said})
+
+    topic = {"name": "Need: real?", "category": "problem", "advocate": "It is real.", "challenger": "It is not."}
+    settings = {"evaluation": {"categories": {"problem": 6}}, "topics": [topic], "challenges": ["Nobody asked."]}
+    stage = Stage(reply, format=EVALUATION, topic="A queue app", settings=settings)
+    await stage.run()
+    reading = Reading(StoredDebate(await stage.record(), tuple(await stage.turns())), stage.format)
+    assert reading.ledger
+    titles = re.findall(r'<text class="layer"[^>]*>([^<]*)<', claims_page(reading, reading.ledger)["map"])
+    assert titles == ["Need: real? · argument"]
 
 
 # The HTML document

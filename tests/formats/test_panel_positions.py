@@ -167,6 +167,8 @@ async def test_a_dissenter_who_is_muted_still_dissents() -> None:
     assert (outcome.ended, outcome.confidence) == ("majority", "Medium")
     assert outcome.reasons[0] == f"{FAST}, {SAFE} agree, but not {CLEAR}"
     assert outcome.dissent == f"{CLEAR}: PostgreSQL. (Would change its mind: {CLEAR} loses)"
+    assert f"guidance that keeps {CLEAR} to the question" in outcome.lifts
+    assert "more time for the debaters" not in outcome.lifts
     _, outcome = await played(positions, [muting, OVER], models=TWO_FAMILIES, format=PANEL_2)
     assert outcome.ended == "agreed"
     joining = {**positions, CLEAR: ("Redis.", [FAST])}

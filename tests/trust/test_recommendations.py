@@ -28,6 +28,12 @@ WEEK = ("Adopt it for all", "Pilot it in one department", "Stay with five days")
         ("Use Redis.", "Never use Redis."),
         ("Redis einführen.", "Redis nicht einführen."),
         ("Use Redis with 9,000 keys.", "Use Redis with 90,000 keys."),
+        ("Anything but Redis.", "Redis."),
+        ("Choose anything but Redis", "Choose Redis"),
+        ("Take everything except Redis.", "Take Redis."),
+        ("Use any cache other than Redis.", "Use Redis as the cache."),
+        ("Alles außer Redis.", "Redis."),
+        ("Tout sauf Redis.", "Redis."),
     ],
 )
 def test_these_are_two_recommendations(one: str, other: str) -> None:
@@ -43,11 +49,20 @@ def test_these_are_two_recommendations(one: str, other: str) -> None:
         ("Go with Postgres now.", "Adopt PostgreSQL as the cache, and review it in 30 days."),
         ("PostgreSQL first; add Redis at 5,000 requests.", "PostgreSQL now, Redis when it takes over 50 ms."),
         ("Use Redis but do not keep sessions there.", "Use Redis and keep its limits elsewhere for 5 minutes."),
+        ("Use nothing but Redis.", "Use Redis."),
+        ("Nichts als Redis.", "Redis."),
+        ("Anything but Redis.", "No Redis."),
+        ("Use Redis for any workload but keep PostgreSQL as it is.", "Use Redis and keep PostgreSQL as it is."),
     ],
 )
 def test_these_may_be_one(one: str, other: str) -> None:
     assert not differ(one, other, OPTIONS)
     assert not differ(other, one, OPTIONS)
+
+
+def test_whoever_wants_anything_but_an_option_does_not_agree_with_who_wants_it() -> None:
+    assert clearly_differ("I recommend anything but Redis.", "I recommend Redis.", OPTIONS)
+    assert not clearly_differ("I recommend anything but Redis.", "I recommend PostgreSQL.", OPTIONS)
 
 
 def test_without_options_no_word_in_common_is_no_agreement() -> None:

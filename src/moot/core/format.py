@@ -162,6 +162,8 @@ class Format(Generic[S, O_co]):
     sides: Callable[[Debate[S]], Mapping[str, Side]] = lambda debate: {}
     """The two seats that face each other, the one on the left first: who watches sees them in two columns. Without
     them those who speak at once stand side by side."""
+    round_title: Callable[[Debate[S], int], str] = lambda debate, number: f"Round {number}"
+    """What readers call a round."""
     closing: Callable[[Debate[S]], tuple[str, ...]] = lambda debate: ("Closing",)
     """What comes after the rounds, as a line that shows the way names it."""
     stands: Callable[[Debate[S]], Mapping[str, str]] = lambda debate: {}

@@ -192,6 +192,10 @@ class Reading:
         """Seat → what it holds so far, where seats declare that."""
         return self._read(self.format.stands, {})
 
+    def round_title(self, round: int) -> str:
+        """What readers call a round; by its number where its format cannot tell."""
+        return self._read(lambda debate: self.format.round_title(debate, round), f"Round {round}")
+
     @cached_property
     def closing(self) -> tuple[str, ...]:
         """What comes after its rounds."""

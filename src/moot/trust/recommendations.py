@@ -26,6 +26,17 @@ AND = frozenset({"et", "mais", "y", "pero"})
 LIMITING = frozenset({"avant", "sauf", "sans", "antes", "hasta", "salvo", "prima", "senza"})
 """Words of other such languages that join two parts of a sentence, or limit what it says."""
 
+ALL_BUT = re.compile(
+    r"\b(?:anything (?:but|except|other than|besides)|(?:everything|any \w+|every \w+) (?:except|other than|besides)|"
+    r"alles (?:außer|andere als)|tout sauf|todo (?:menos|excepto|salvo)|tutto tranne)(?: for)? ",
+    re.IGNORECASE,
+)
+"""They say “not” of what comes after them."""
+ONLY = re.compile(
+    r"\b(?:nothing (?:but|except|other than)|nichts (?:als|außer)|rien que|nada (?:más )?que) ", re.IGNORECASE
+)
+"""They do not, although a word in them does."""
+
 
 class _Said(NamedTuple):
     """The beginnings of words, of those that are negated, and the figures; and what else “not” may be."""
@@ -119,7 +130,8 @@ def _own_words(options: Sequence[str]) -> dict[str, Set[str]]:
     }
 
 
-def _said(text: str) -> _Said:
+def _said(said: str) -> _Said:
+    text = ALL_BUT.sub("not ", ONLY.sub("", " ".join(said.split())))
     denied, spoken = {*negated(text), *_rejected(text)}, set(words(text).split())
     plain = _stems(text) - denied
     return _Said(

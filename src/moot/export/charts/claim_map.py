@@ -99,7 +99,7 @@ def _layers(reading: Reading, ledger: Ledger) -> dict[str, list[Claim]]:
     found: dict[str, list[Claim]] = {}
     for claim in ledger.claims:
         turn = turns[claim.turn]
-        title = f"Round {turn.round} · {turn.kind}" if turn.round else turn.kind.capitalize()
+        title = f"{reading.round_title(turn.round)} · {turn.kind}" if turn.round else turn.kind.capitalize()
         found.setdefault(title, []).append(claim)
     return found
 

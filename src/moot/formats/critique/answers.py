@@ -12,15 +12,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
     BaseModel,
     BeforeValidator,
     Field,
     ValidationError,
     WithJsonSchema,
     computed_field,
-    create_model,
-    model_validator,
 )
 
 from moot.core.debate import Answer
@@ -142,33 +139,17 @@ class Rescored(Answer):
 
 
 class Comparison(Answer):
-    """Two answers, compared by somebody who knows neither: the first one shown is the final answer."""
+    """Two answers, compared by somebody who knows neither: the final answer is A, the first proposal B."""
 
     shown = "reason"
 
     reason: Annotated[Words, at_most(400)]
-    score_a: Points = Field(validation_alias=AliasChoices("score_1", "score_a"))
-    score_b: Points = Field(validation_alias=AliasChoices("score_2", "score_b"))
+    score_a: Points
+    score_b: Points
 
     @classmethod
     def fallback(cls) -> Self:
-        reason = "The comparison could not be read."
-        return cls.model_validate({"reason": reason, "score_1": 5, "score_2": 5})
-
-
-def _exchanged(said: Comparison) -> Comparison:
-    said.score_a, said.score_b = said.score_b, said.score_a
-    return said
-
-
-MIRRORED_COMPARISON: type[Comparison] = create_model(
-    "Comparison",  # as it is called in a request, which must not tell which of them this is
-    __base__=Comparison,
-    __validators__={"exchanged": model_validator(mode="after")(_exchanged)},  # type: ignore[dict-item]
-    score_a=(Points, Field(validation_alias=AliasChoices("score_1", "score_b"))),
-    score_b=(Points, Field(validation_alias=AliasChoices("score_2", "score_a"))),
-)
-"""The first one shown is the first proposal."""
+        return cls.model_construct(reason="The comparison could not be read.", score_a=5.0, score_b=5.0)  # type: ignore[return-value]
 
 
 class Critique(Answer):

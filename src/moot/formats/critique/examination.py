@@ -12,10 +12,11 @@ from typing import Any
 
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
-from moot.core.trust import COMPARISON, REJUDGING, RESCORING, Judging, Level, Trust
-from moot.formats.critique.answers import MIRRORED_COMPARISON, Comparison, Rescored
+from moot.core.trust import COMPARISON, RESCORING, Judging, Level, Trust
+from moot.formats.critique.answers import Comparison, Rescored
 from moot.formats.critique.issues import AnyCritique, TrackedIssue, open_issues
 from moot.trust.judging import LEVELS, Case, Judged, JudgeView, call, judge_in_pairs, limit_of, trust, weighed
+from moot.trust.mirrored import form_shown, judged_again, judging
 
 CLEAR_MARGIN = 1.0
 """Scores closer than this say that neither answer is better."""
@@ -84,11 +85,10 @@ def examined(debate: Debate[Any], answer: Turn, issues: Sequence[TrackedIssue]) 
 
 
 def _comparison(debate: Debate[Any], final: str, first: str, view: JudgeView) -> Step:
-    return Step(
+    step = Step(
         "skeptic",
-        COMPARISON if view == JudgeView() else REJUDGING,
-        prompt=COMPARISON,
-        answer=MIRRORED_COMPARISON if view.mirrored else Comparison,
+        COMPARISON,
+        answer=form_shown("Comparison", Comparison, ("score",), ("a", "b"), ("1", "2"), view.mirrored),
         aliases={},
         variables={
             "texts": (first, final) if view.mirrored else (final, first),
@@ -98,20 +98,12 @@ def _comparison(debate: Debate[Any], final: str, first: str, view: JudgeView) ->
         max_tokens=debate.seats["skeptic"].max_tokens if debate.settings.think else COMPARING_TOKENS,
         visible=frozenset(),
     )
+    return judged_again(debate, step, view)
 
 
 def compared(turn: Turn, view: JudgeView) -> Judging:
-    """The final answer is the first side."""
     said: Any = turn.data or {}
-    return Judging(
-        position=turn.position,
-        mirrored=view.mirrored,
-        wording=view.wording,
-        score_a=said["score_a"],
-        score_b=said["score_b"],
-        model=turn.model or "",
-        counted="fallback" not in turn.marks,
-    )
+    return judging(turn, view, said["score_a"], said["score_b"])
 
 
 def _trust(debate: Debate[Any], judged: Judged, issues: Sequence[TrackedIssue]) -> Trust:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
 from typing import Annotated, Self
 
-from pydantic import (
-    AliasChoices,
-    Field,
-    StringConstraints,
-    WithJsonSchema,
-    computed_field,
-    create_model,
-    model_validator,
-)
+from pydantic import Field, StringConstraints, WithJsonSchema, computed_field
 
 from moot.core.debate import Answer
 from moot.core.fields import Text, Texts, at_most
 from moot.trust.judging import Call, call
+from moot.trust.mirrored import form_shown
 
 # The schema says integer because grammars can bound integers; a judge that halves points is welcome all the same.
 Score = Annotated[
     float, Field(ge=0, le=10, allow_inf_nan=False), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})
 ]
-SCORES = ("score_a", "score_b")
 CLEAR_MARGIN = 1.0
 """Scores closer than this decide nothing."""
 
@@ -61,20 +53,7 @@ class ReasonedBallot(Ballot):
     because: Texts = Field(default_factory=list)
 
 
-@cache
-def ballot_for(base: type[Scores], first: str, second: str, mirrored: bool = False) -> type[Scores]:
-    """The ballot as the judge sees it: a score under each neutral name, that of the side shown first before the other.
-
-    Mirrored, the side shown first is B.
-    """
-    fields = {
-        field: (Score, Field(validation_alias=AliasChoices(f"score_{name.lower()}", own)))
-        for field, own, name in zip(SCORES, SCORES[::-1] if mirrored else SCORES, (first, second), strict=True)
-    }
-    validators = {"exchanged": model_validator(mode="after")(_exchanged)} if mirrored else {}
-    return create_model("Ballot", __base__=base, __validators__=validators, **fields)  # type: ignore[call-overload, no-any-return]
-
-
-def _exchanged(ballot: Scores) -> Scores:
-    ballot.score_a, ballot.score_b = ballot.score_b, ballot.score_a
-    return ballot
+def ballot_for(base: type[Scores], names: Iterable[str], mirrored: bool = False) -> type[Scores]:
+    """The ballot as the judge sees it: a score under each neutral name, the side shown first before the other."""
+    first, second = names
+    return form_shown("Ballot", base, ("score",), ("a", "b"), (first, second), mirrored)

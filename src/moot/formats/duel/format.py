@@ -38,12 +38,11 @@ from moot.trust.judging import (
     JudgeView,
     call,
     judge_in_pairs,
-    judge_of,
     judged_from,
-    mirrored_order,
     trust,
     weighed,
 )
+from moot.trust.mirrored import judged_again, judging
 from moot.trust.neutral_names import neutral_names
 from moot.trust.poll import AGAINST, FOR, PolledSettings, first_ballots, further_ballots, voter, with_poll
 from moot.trust.poll import charts as poll_charts
@@ -83,7 +82,7 @@ def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
     if any(map(concedes, debate.transcript)):  # which decides it, whatever the judge says
         alone = verdict(debate, judged or (yield from debate.ask_all([_judging(debate, names, Ballot)]))[0])
     else:
-        ask = partial(_view, debate, names, judged.round if judged else None)
+        ask = partial(_judging, debate, names, Ballot, judged.round if judged else None)
         (every,) = yield from judge_in_pairs(debate, [Case(ask, _judging_of, judged)], CLEAR_MARGIN)
         alone = _weighed(debate, every)
     yield from further_ballots(debate, SIDES)
@@ -141,36 +140,27 @@ def _speeches(debate: Duel, names: Mapping[str, str], round: int, beside: Sequen
     return False
 
 
-def _judging(debate: Duel, names: Mapping[str, str], form: type[Scores], round: int | None = None) -> Step:
-    """The first, or only, judging; `names` begins with the side that is shown first."""
+def _judging(
+    debate: Duel,
+    names: Mapping[str, str],
+    form: type[Scores],
+    round: int | None = None,
+    view: JudgeView = JudgeView(),  # noqa: B008 - a tuple
+) -> Step:
+    """A judging; mirrored, B is shown first and has the name that A has otherwise."""
+    shown = dict(zip(reversed(SIDES), names.values(), strict=True)) if view.mirrored else names
     spoke = [turn.seat for turn in debate.transcript if turn.seat in SIDES]
     unanswered = round in (None, debate.settings.max_rounds) and len(spoke) > len(SIDES)
     variables = {
-        "sides": tuple(names.values()),
-        "last_speaker": names[spoke[-1]] if unanswered else "",
-        "conceding": next((names[turn.seat] for turn in debate.transcript if concedes(turn)), ""),
-        "wording": 0,
-        "claims": _claimed(debate, names),
+        "sides": tuple(shown.values()),
+        "last_speaker": shown[spoke[-1]] if unanswered else "",
+        "conceding": next((shown[turn.seat] for turn in debate.transcript if concedes(turn)), ""),
+        "wording": view.wording,
+        "claims": _claimed(debate, shown),
     }
-    ballot = ballot_for(_form(debate, form), *names.values())
-    return Step("judge", "verdict", round, answer=ballot, aliases=names, variables=variables, evidence="cited")
-
-
-def _view(debate: Duel, names: Mapping[str, str], round: int | None, view: JudgeView) -> Step:
-    """A judging of a finished duel; mirrored, B is shown first and has the name that A has otherwise."""
-    shown = dict(zip(reversed(SIDES), names.values(), strict=True)) if view.mirrored else names
-    step = _judging(debate, shown, Ballot, round)
-    if view == JudgeView():
-        return step
-    return replace(
-        step,
-        seat=judge_of(debate, step.seat, view),
-        kind=REJUDGING,
-        prompt=step.kind,
-        answer=ballot_for(_form(debate, Ballot), *names.values(), view.mirrored),
-        variables={**step.variables, "wording": view.wording},
-        order=mirrored_order(debate.transcript, SIDES) if view.mirrored else None,
-    )
+    ballot = ballot_for(_form(debate, form), names.values(), view.mirrored)
+    step = Step("judge", "verdict", round, answer=ballot, aliases=shown, variables=variables, evidence="cited")
+    return judged_again(debate, step, view, SIDES)
 
 
 def claims(debate: Duel) -> Ledger | None:
@@ -201,15 +191,7 @@ def _blinded(text: str, names: Mapping[str, str]) -> str:
 
 def _judging_of(turn: Turn, view: JudgeView) -> Judging:
     ballot = Ballot.model_validate(turn.data)
-    return Judging(
-        position=turn.position,
-        mirrored=view.mirrored,
-        wording=view.wording,
-        score_a=ballot.score_a,
-        score_b=ballot.score_b,
-        model=turn.model or "",
-        counted="fallback" not in turn.marks,
-    )
+    return judging(turn, view, ballot.score_a, ballot.score_b)
 
 
 def _weighed(debate: Debate[DuelSettings], judged: Judged) -> Verdict:

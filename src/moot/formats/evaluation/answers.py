@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
-    AliasChoices,
     BaseModel,
     BeforeValidator,
     Field,
@@ -253,29 +252,6 @@ class FullJudgment(Judgment):
     """What the arbiter hands in on a topic. What it says of its own confidence is kept, and used nowhere."""
 
     next_test: Annotated[Text, at_most(300)] = ""
-
-
-@cache
-def judgment_for(first: str, second: str, mirrored: bool = False) -> type[FullJudgment]:
-    """The judgment as the arbiter sees it: each side under its neutral name, the one shown first before the other.
-
-    Mirrored, the side shown first is the challenger.
-    """
-    fields: dict[str, Any] = {}
-    slots, shown = ("advocate", "challenger"), ("challenger", "advocate") if mirrored else ("advocate", "challenger")
-    for side, own, name in zip(slots, shown, (first, second), strict=True):
-        strongest, score = (AliasChoices(f"{what}_{name.lower()}", f"{what}_{own}") for what in ("strongest", "score"))
-        fields[f"strongest_{side}"] = (Annotated[Text, at_most(150)], Field("", validation_alias=strongest))
-        fields[f"score_{side}"] = (Score, Field(validation_alias=score))
-    validators: dict[str, Any] = {"exchanged": model_validator(mode="after")(_exchanged)} if mirrored else {}
-    made: type[FullJudgment] = create_model("Judgment", __base__=FullJudgment, __validators__=validators, **fields)
-    return made
-
-
-def _exchanged(said: FullJudgment) -> FullJudgment:
-    said.score_advocate, said.score_challenger = said.score_challenger, said.score_advocate
-    said.strongest_advocate, said.strongest_challenger = said.strongest_challenger, said.strongest_advocate
-    return said
 
 
 def with_lines(text: str, lines: Sequence[str]) -> str:

@@ -274,6 +274,7 @@ _EVALUATION: Format[Any, Scorecard] = Format(
     points=points,
     claims=claims,
     charts=charts,
+    round_title=lambda debate, number: debate.settings.topics[number - 1].name,
     page=page,
     files=Files(read=read, is_report=is_report, last=last_of, compare=compare, compared=compared, ranking=ranking),
     folded=CHECKS,

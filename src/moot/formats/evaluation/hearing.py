@@ -7,15 +7,14 @@ the other side first, under the first name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate
-from moot.core.trust import REJUDGING
-from moot.formats.evaluation.answers import Arguments, Reply, judgment_for
+from moot.formats.evaluation.answers import Arguments, FullJudgment, Reply
 from moot.formats.evaluation.concessions import concessions, other
 from moot.formats.evaluation.evidence import MIN_WORDS, all_quoted, misquoted
 from moot.formats.evaluation.scorecard import TopicVerdict
@@ -29,7 +28,8 @@ from moot.formats.evaluation.settings import (
     FirstSettings,
     Topic,
 )
-from moot.trust.judging import Judged, JudgeView, judge_of, mirrored_order
+from moot.trust.judging import Judged, JudgeView
+from moot.trust.mirrored import form_shown, judged_again
 from moot.trust.neutral_names import neutral_names
 
 Evaluating: TypeAlias = Debate[FirstSettings] | Debate[EvaluationSettings]
@@ -131,7 +131,7 @@ def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
         "arbiter",
         "verdict",
         hearing.number,
-        answer=judgment_for(*names.values(), mirrored=next(iter(names)) != SIDES[0]),
+        answer=_judgment_for(names),
         aliases=names,
         variables={
             "about": hearing.topic,
@@ -146,8 +146,11 @@ def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
         },
         visible=hearing.visible,
     )
-    if view == JudgeView():
-        return step
-    order = mirrored_order(debate.transcript, SIDES, hearing.turns) if view.mirrored else None
-    judge = judge_of(debate, step.seat, view)
-    return replace(step, seat=judge, kind=REJUDGING, prompt=step.kind, order=order)
+    return judged_again(debate, step, view, SIDES, hearing.turns)
+
+
+def _judgment_for(names: Mapping[str, str]) -> type[FullJudgment]:
+    """The judgment as the arbiter sees it: each side under its neutral name, the one shown first before the other."""
+    first, second = names.values()
+    fields, mirrored = ("strongest", "score"), next(iter(names)) != SIDES[0]
+    return form_shown("Judgment", FullJudgment, fields, SIDES, (first, second), mirrored)

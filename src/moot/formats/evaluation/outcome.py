@@ -36,6 +36,7 @@ from moot.text.language import Language
 from moot.trust.caveats import about_models, about_turns, untold
 from moot.trust.figures import provenance
 from moot.trust.judging import Judged, JudgeView, Weighed, together, trust, weighed
+from moot.trust.mirrored import judging
 
 TITLES = {side: ALL_TITLES[side] for side in SIDES}
 
@@ -102,15 +103,8 @@ class Moving(NamedTuple):
 def judging_of(turn: Turn, view: JudgeView) -> Judging:
     """The advocate is the first side, whoever began on the topic."""
     said, challenger_began = answers.judgment(turn), order(turn.round or 1)[0] != SIDES[0]
-    return Judging(
-        position=turn.position,
-        mirrored=view.mirrored != challenger_began,
-        wording=view.wording,
-        score_a=said.score_advocate,
-        score_b=said.score_challenger,
-        model=turn.model or "",
-        counted="fallback" not in turn.marks,
-    )
+    seen = view._replace(mirrored=view.mirrored != challenger_began)
+    return judging(turn, seen, said.score_advocate, said.score_challenger)
 
 
 def judged(debate: Evaluating, hearing: TopicDebate, judged: Judged) -> TopicVerdict:

@@ -106,6 +106,17 @@ def observed(debate: Debate[Any], round: int) -> list[str]:
     ]
 
 
+def findings(debate: Debate[Any], round: int) -> list[str]:
+    """What code has found in a round, as the moderator and the person are told it."""
+    say, by_seat, found = debate.language, names(debate), facts(debate, round)
+    lines = observed(debate, round)
+    if found.novelty:
+        new = ", ".join(f"{by_seat[seat]} {share:.0%}" for seat, share in found.novelty.items())
+        lines.append(say("Share of what was said in new words: {shares}", shares=new))
+    lines += [say("{name} was late and missed the round", name=by_seat[seat]) for seat in found.late]
+    return lines
+
+
 class Verdict(NamedTuple):
     """Why the rounds should end after this one, if they should; and what is to be said about the moderator's claim."""
 
@@ -139,9 +150,9 @@ def verdict(debate: Debate[Any], round: int, new: Turn | None = None) -> Verdict
     return Verdict(None, say("this is no agreement, as {names} declared another position or none", names=missing))
 
 
-def concluded(debate: Debate[Any], round: int) -> Verdict:
+def concluded(debate: Debate[Any], round: int, found: Verdict) -> Verdict:
     """Why the rounds end; what the moderator concludes counts when a second reading, if any, says the same."""
-    found, again = verdict(debate, round), second_reading(debate, round)
+    again = next((turn for turn in debate.in_round(round) if turn.kind == REJUDGING), None)
     return found if again is None else confirmed(debate, round, found, again)
 
 
@@ -149,10 +160,6 @@ def confirmed(debate: Debate[Any], round: int, found: Verdict, again: Turn) -> V
     if verdict(debate, round, again).reason == found.reason:
         return found
     return Verdict(None, debate.language("two readings of this round differ: the debate goes on"))
-
-
-def second_reading(debate: Debate[Any], round: int) -> Turn | None:
-    return next((turn for turn in debate.in_round(round) if turn.kind == REJUDGING), None)
 
 
 def is_moderators(found: Verdict) -> bool:

@@ -134,11 +134,19 @@ def _incomplete(debate: Debate[Any]) -> Iterator[Cap]:
         yield Cap(MEDIUM, reason, say("a model that keeps to the forms"))
     if unheard := missed(debate):
         reason = say("not everybody had their say: {names}", names=", ".join(known[seat] for seat in unheard))
-        yield Cap(MEDIUM if any(map(spoken, debate.transcript)) else LOW, reason, say("more time for the debaters"))
+        yield Cap(MEDIUM if any(map(spoken, debate.transcript)) else LOW, reason, _heard_by(debate, unheard))
     if repeating := facts(debate, last_round(debate)).repeating:
         which = ", ".join(known[seat] for seat in repeating)
         reason = say("repeating themselves in the last round: {names}", names=which)
         yield Cap(MEDIUM, reason, say("a question or guidance that brings something new"))
+
+
+def _heard_by(debate: Debate[Any], unheard: list[str]) -> str:
+    """What would let them have their say: who is muted has time enough."""
+    say, known, silent = debate.language, names(debate), muted(debate)
+    strayed = ", ".join(known[seat] for seat in unheard if seat in silent)
+    kept = [say("guidance that keeps {names} to the question", names=strayed)] if strayed else []
+    return "; ".join([*kept, *([] if {*unheard} <= {*silent} else [say("more time for the debaters")])])
 
 
 def missed(debate: Debate[Any]) -> list[str]:

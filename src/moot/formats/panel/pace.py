@@ -17,22 +17,23 @@ USUAL_SECONDS = 120.0
 """Of a round's debaters, at least, when nobody has set it."""
 PAUSE = 20.0
 """Seconds of silence after which a seat that was speaking when its time was over misses the step."""
-OPENINGS = 0.4
-"""The share of a debater's tokens that its opening may take; a rebuttal also declares a position."""
+OPENINGS, FIRST_OPENINGS = 0.4, 0.5
+"""The share of a debater's tokens that its opening may take, also in version 1; a rebuttal now declares a position."""
 
 
-def tokens_for(debate: Debate[Any], seat: str, kind: str, round: int, openings: float = OPENINGS) -> int | None:
+def tokens_for(debate: Debate[Any], seat: str, kind: str, round: int) -> int | None:
     """What a debater may write now; the rest of its budget is kept for the rebuttal."""
     budget: int = debate.settings.token_budget_per_round
+    openings = FIRST_OPENINGS if debate.settings.rules == 1 else OPENINGS
     written = sum(turn.usage.output_tokens for turn in debate.in_round(round) if turn.seat == seat)
     now = int(budget * openings) if kind == "opening" else budget - written
     return max(1, now) if budget else None
 
 
 def usual_tokens(debate: Debate[Any], debaters: int) -> int | None:
-    """What a round of so many debaters may take; None without a budget."""
+    """What a round of so many debaters may take; None without a budget, and in version 1."""
     budget: int = debate.settings.token_budget_per_round
-    return debaters * budget or None
+    return debaters * budget or None if debate.settings.rules > 1 else None
 
 
 def pace(debate: Debate[Any]) -> float | None:
@@ -56,8 +57,11 @@ def needed_seconds(debate: Debate[Any], active: int) -> float | None:
 
 def timeout(debate: Debate[Any], kind: str, round: int, active: Sequence[str]) -> float:
     """How long a seat may be silent before it misses the step: openings have half of the round, and rebuttals what
-    is left, each at least its share of the other half. A person's and the moderator's time is not counted."""
+    is left, each at least its share of the other half. A person's and the moderator's time is not counted. In version 1
+    everybody has what is left of the round, the moderator's time being counted."""
     limit = round_seconds(debate, len(active))
+    if debate.settings.rules == 1:
+        return limit - span_seconds(debate.in_round(round))
     if kind == "opening":
         return limit / 2
     played = [turn for turn in debate.in_round(round) if turn.kind in ARGUED]
@@ -67,9 +71,9 @@ def timeout(debate: Debate[Any], kind: str, round: int, active: Sequence[str]) -
     return max((left - span_seconds(rebutted)) / waiting, limit / 2 / len(active))
 
 
-def pause(debate: Debate[Any], active: int) -> float:
+def pause(debate: Debate[Any], active: int) -> float | None:
     """How long a seat that is speaking when its time is over may be silent; never longer than it had."""
-    return min(PAUSE, round_seconds(debate, active) / 2)
+    return None if debate.settings.rules == 1 else min(PAUSE, round_seconds(debate, active) / 2)
 
 
 def announcement(debate: Debate[Any]) -> str:

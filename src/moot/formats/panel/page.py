@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from moot.core.charts import CountChart, Stand, StandChart
+from moot.core.charts import ChartData, CountChart, LineChart, Series, Stand, StandChart, Threshold
 from moot.core.page import (
     Beside,
     Block,
@@ -29,10 +29,11 @@ from moot.core.page import (
 )
 from moot.core.script import Debate
 from moot.formats.panel.casting import SEATS, names
-from moot.formats.panel.decision import Decision, FinalPosition
+from moot.formats.panel.decision import Decision, FinalPosition, RoundFacts
 from moot.formats.panel.positions import agreement, positions
 from moot.text.language import Language
 from moot.trust.block import MAX_FACTS, facts_of, figures, quotes_fact, sentence
+from moot.trust.novelty import REPEATS, STALE
 from moot.trust.poll import charts as poll_charts
 from moot.trust.voting import rule_name
 
@@ -193,3 +194,25 @@ def _moved(found: Sequence[Stand], say: Language) -> str:
     """How many stood elsewhere in the end than at first."""
     changed = sum(each.lanes[min(each.lanes)] != each.lanes[max(each.lanes)] for each in found)
     return say("{n} of {all} changed sides", n=changed, all=len(found)) if changed else say("Nobody changed sides")
+
+
+def charts(debate: Debate[Any], outcome: Decision) -> Iterator[ChartData]:
+    new, repeated = (_shares(debate, outcome.rounds, name) for name in ("novelty", "repetition"))
+    say = debate.language
+    stale = Threshold(STALE, say("stale below {share}", share=f"{STALE:.0%}"))
+    repeats = Threshold(REPEATS, say("repetitive above {share}", share=f"{REPEATS:.0%}"))
+    yield LineChart(say("New wording, by round"), new, high=1, percent=True, threshold=stale)
+    yield LineChart(say("What was repeated, by round"), repeated, high=1, percent=True, threshold=repeats)
+    yield from poll_charts(outcome)
+
+
+def _shares(debate: Debate[Any], rounds: Sequence[RoundFacts], name: str) -> list[Series]:
+    by_round = {each.round: getattr(each, name) for each in rounds}
+    seats = dict.fromkeys(seat for shares in by_round.values() for seat in shares)
+    by_seat = names(debate)
+    return [
+        Series(
+            by_seat.get(seat, seat), {round: shares[seat] for round, shares in by_round.items() if seat in shares}, seat
+        )
+        for seat in seats
+    ]

@@ -150,6 +150,11 @@ def _with(held: Mapping[str, Position], seat: str, leader: str) -> bool:
     return held[leader].turn < held[seat].turn or seat in held[leader].agrees_with
 
 
+def is_agreed(debate: Debate[Any]) -> bool:
+    """Whether that is why the rounds ended."""
+    return debate.stop_reason in ("agreed", "clear_winner", "quick_agreement")
+
+
 def last_round(debate: Debate[Any]) -> int:
     return next((turn.round for turn in reversed(debate.transcript) if turn.round), 0)
 

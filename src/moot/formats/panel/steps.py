@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from moot.core.debate import Answer, Step, Turn
 from moot.core.script import Debate, Script
 from moot.core.trust import REJUDGING
 from moot.formats.panel.answers import Evaluation, Framing
-from moot.formats.panel.assessment import speeches
+from moot.formats.panel.assessment import Verdict, speeches
 from moot.formats.panel.casting import Casting, analysis, evaluation_of, heard, names
 from moot.formats.panel.positions import declared
 from moot.sources.source import tags
 from moot.trust.judging import mirrored_order
 from moot.trust.novelty import telling
+
+if TYPE_CHECKING:
+    from moot.formats.panel.decision import Decision
 
 WHOLE_SOURCES = 6000
 """Characters, in version 1; longer sources are cut into passages, of which each debater gets some in each round."""
@@ -22,6 +26,22 @@ PASSAGES = 4
 MAX_REVISIONS = 3
 BACK = 5
 """So many rounds before are compared in meaning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the versions of the panel ask for in other forms, find otherwise, and decide otherwise."""
+
+    analysis: Callable[[Debate[Any]], type[Answer]]
+    rebuttal: Callable[[Debate[Any]], type[Answer]]
+    evaluation: type[Answer]
+    record: Callable[[Debate[Any]], type[Answer]]
+    caps: Mapping[str, int]
+    """Tokens of what the moderator writes, and of the record beside those for each perspective in it."""
+    findings: Callable[[Debate[Any], int], list[str]]
+    verdict: Callable[[Debate[Any], int], Verdict]
+    """Why the rounds should end after this one, if they should."""
+    decision: Callable[..., Decision]
 
 
 def moderate(
@@ -73,8 +93,9 @@ def read_again(debate: Debate[Any], casting: Casting, round: int, max_tokens: in
 
 
 def passages(debate: Debate[Any], casting: Casting, round: int) -> Script[Mapping[str, Any]]:
-    """What the library finds for each debater in sources that are too long to be read by everyone as a whole."""
-    if sources_are_short(debate):
+    """What the library finds for each debater in sources that are too long to be read by everyone as a whole; for
+    later versions than the first that is found for every format alike."""
+    if debate.settings.rules > 1 or sources_are_short(debate):
         return {}
     summary = next(turn.content for turn in debate.in_round(round) if turn.kind == "summary")
     queries = {
@@ -89,7 +110,7 @@ def passages(debate: Debate[Any], casting: Casting, round: int) -> Script[Mappin
 
 def compare_meanings(debate: Debate[Any], round: int) -> Script[None]:
     """Let the library tell who says again in other words what they said in the rounds before; it reads English."""
-    if round == 1 or debate.language.code != "en":
+    if round == 1 or debate.language.code != "en" or debate.settings.rules == 1:
         return
     said = {seat: found for seat, text in speeches(debate, round).items() if (found := telling(text))}
     earlier = [speeches(debate, number) for number in range(max(1, round - BACK), round)]

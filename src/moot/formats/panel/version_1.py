@@ -12,25 +12,20 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
-from moot.core.debate import Answer, Question, Step, Turn
-from moot.core.duration import span_seconds
+from moot.core.debate import Answer, Turn
 from moot.core.fields import Flag, Text, Texts, Words, at_most
-from moot.core.points import Point
-from moot.core.script import Debate, Script
+from moot.core.script import Debate
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import UNREAD, Reply, View, objects
 from moot.formats.panel.assessment import Verdict, facts, stale
-from moot.formats.panel.casting import SEATS, Casting, cast, clarification, evaluation_of, heard, muted, names, spoken
+from moot.formats.panel.casting import SEATS, Casting, evaluation_of, muted, names, spoken
 from moot.formats.panel.confidence import LEVELS, Level
 from moot.formats.panel.decision import REASONS, Decision, caveats, round_facts, views
-from moot.formats.panel.notes import notes as notes_of
-from moot.formats.panel.pace import tokens_for
 from moot.formats.panel.perspectives import Perspective
-from moot.formats.panel.points import points as points_of
-from moot.formats.panel.positions import last_round
+from moot.formats.panel.positions import is_agreed, last_round
 from moot.formats.panel.record import first_sentence
 from moot.formats.panel.settings import FirstSettings
-from moot.formats.panel.steps import MAX_REVISIONS, known, moderate, passages, sources_are_short
+from moot.formats.panel.steps import Rules
 from moot.sources.quotes import contains
 from moot.text.plain import shortened
 
@@ -41,7 +36,6 @@ MAX_MENTION = 160
 """Characters; a false quote is told to the moderator, who should not get a speech in its place."""
 MIN_EVIDENCE = 4
 """Words; anything shorter could stand in any speech."""
-CAPS = {"analysis": 500, "summary": 300, "evaluation": 500, "synthesis": 1500}
 CONVERGED = {"agreed": 2, "clear_winner": 2, "quick_agreement": 1, "stagnant": 1, "concluded": 1}
 """How far up the levels each way of ending may lead; any other ran out of something."""
 BECAUSE = {
@@ -55,6 +49,8 @@ BECAUSE = {
 
 class Settings(FirstSettings):
     rules: ClassVar[int] = 1
+    noted: ClassVar[str] = "off"
+    most_judgings: ClassVar[int] = 1
     round_timeout_seconds: float = Field(120, gt=0, allow_inf_nan=False, description="who is later misses the round")
 
     def known(self) -> tuple[Perspective, ...]:
@@ -72,8 +68,6 @@ class Analysis(Answer):
     constraints: Texts = Field(default_factory=list)
     too_vague: Flag = False
     question: Annotated[Text, at_most(300)] = ""
-    debaters: int = 0
-    perspectives: Texts = Field(default_factory=list)
 
     @classmethod
     def fallback(cls) -> Self:
@@ -146,122 +140,7 @@ class Synthesis(Answer):
         return cls(recommendation=UNREAD)
 
 
-def script(debate: Debate[Any]) -> Script[Decision]:
-    casting = yield from _analysis(debate)
-    debaters = list(casting.perspectives)
-    speaking = ["moderator", *debaters, *debaters, "moderator"]
-    with debate.until_closing():
-        for round in debate.rounds(speaking, closing=["moderator"]):
-            yield from _round(debate, casting, round)
-            if reason := verdict(debate, round).reason:
-                debate.end_rounds(reason)
-            elif debate.settings.checkpoints and round < debate.settings.max_rounds:
-                yield from _checkpoint(debate, round)
-    return (yield from _closing(debate, casting))
-
-
-def _analysis(debate: Debate[Any]) -> Script[Casting]:
-    s = debate.settings
-    answer = analysis_of(tuple(perspective.name for perspective in s.known()))
-    turn = yield from debate.ask(
-        "moderator",
-        "analysis",
-        answer=answer,
-        aliases={},
-        max_tokens=CAPS["analysis"],
-        catalog=s.known(),
-        cards=(),
-        constraints=(),
-        sources_are_short=sources_are_short(debate),
-    )
-    analysis = Analysis.model_validate(turn.data)
-    if s.checkpoints and analysis.too_vague and analysis.question:
-        question = Question(analysis.question, ("answer",), s.checkpoint_timeout_seconds)
-        yield from debate.ask_person("answer", question)
-    casting = cast(debate)
-    assert casting is not None  # noqa: S101 - the analysis stands in the transcript
-    return casting
-
-
-def _round(debate: Debate[Any], casting: Casting, round: int) -> Script[None]:
-    """Question or summary, openings side by side, rebuttals one after the other, evaluation."""
-    wanted, found = clarification(debate, round - 1), _findings(debate, round - 1)
-    yield from moderate(debate, casting, "summary", round, CAPS["summary"], clarification=wanted, facts=found)
-    excerpts = yield from passages(debate, casting, round)
-    silent = muted(debate)
-    active = [seat for seat in casting.perspectives if seat not in silent]
-    openings = [_speech(debate, casting, seat, "opening", round, excerpts) for seat in active]
-    yield from debate.ask_all(openings)
-    for seat in active:
-        yield from debate.ask_all([_speech(debate, casting, seat, "rebuttal", round, excerpts)])
-    yield from moderate(
-        debate, casting, "evaluation", round, CAPS["evaluation"], Evaluation, facts=_findings(debate, round)
-    )
-
-
-def _speech(
-    debate: Debate[Any], casting: Casting, seat: str, kind: str, round: int, excerpts: Mapping[str, Any]
-) -> Step:
-    return Step(
-        seat,
-        kind,
-        round,
-        answer=Rebuttal if kind == "rebuttal" else None,
-        aliases=names(debate, casting),
-        variables={
-            **known(debate, casting),
-            "perspective": casting.perspectives[seat],
-            "passages": excerpts.get(seat, ()),
-            "last": round == debate.settings.max_rounds,
-        },
-        max_tokens=tokens_for(debate, seat, kind, round, openings=0.5),
-        visible=heard(debate),
-        # What is left of the round's time; a person's time is not counted.
-        timeout=debate.settings.round_timeout_seconds - span_seconds(debate.in_round(round)),
-    )
-
-
-def _checkpoint(debate: Debate[Any], round: int) -> Script[None]:
-    evaluation = [turn for turn in debate.in_round(round) if turn.kind == "evaluation"][-1]
-    text = "\n".join([evaluation.content, *_findings(debate, round)])
-    question = Question(text, ("continue", "guide", "end"), debate.settings.checkpoint_timeout_seconds)
-    said = yield from debate.ask_person("guidance", question, round)
-    if said.action == "end":
-        debate.end_rounds("concluded")
-
-
-def _closing(debate: Debate[Any], casting: Casting) -> Script[Decision]:
-    """The synthesis, and its approval; guidance leads to a revision."""
-    revisions = 0
-    while True:
-        synthesis = yield from moderate(
-            debate,
-            casting,
-            "synthesis",
-            None,
-            CAPS["synthesis"],
-            Synthesis,
-            facts=_findings(debate, last_round(debate)),
-            agreed=debate.stop_reason in ("agreed", "quick_agreement", "clear_winner"),
-            revised=revisions > 0,
-        )
-        drafted = decision(debate, casting, synthesis, approved=None)
-        if not debate.settings.checkpoints:
-            return drafted
-        actions: tuple[Literal["approve", "guide", "reject"], ...] = (
-            ("approve", "guide", "reject") if revisions < MAX_REVISIONS else ("approve", "reject")
-        )
-        text = f"{synthesis.content}\nConfidence: {drafted.confidence} ({'; '.join(drafted.reasons)})."
-        said = yield from debate.ask_person(
-            "approval", Question(text, actions, debate.settings.checkpoint_timeout_seconds)
-        )
-        if said.action != "guide":
-            return decision(debate, casting, synthesis, said.action == "approve", said.text)
-        revisions += 1
-
-
 def _findings(debate: Debate[Any], round: int) -> list[str]:
-    """What code has found in a round, as the moderator and the person are told it."""
     by_seat, found = names(debate), facts(debate, round)
     lines = [f"{by_seat[seat]} repeats {found.repetition[seat]:.0%} of its last round." for seat in found.repeating]
     if found.novelty:
@@ -293,7 +172,6 @@ def evidence(debate: Debate[Any], evaluation: Evaluation) -> dict[str, Evidence]
 
 
 def verdict(debate: Debate[Any], round: int, new: Turn | None = None) -> Verdict:
-    """Why the rounds should end after this one, if they should; and what is to be said about the moderator's claim."""
     if stale(debate, round):
         return Verdict("repetition", "nobody has said anything new for two rounds")
     turn = new or evaluation_of(debate, round)
@@ -328,7 +206,7 @@ def decision(
 ) -> Decision:
     answer = Synthesis.model_validate(synthesis.data)
     level, reasons = confidence(debate, synthesis)
-    tensions = answer.tensions or ([] if _converged(debate) else ["Unresolved: the perspectives did not agree."])
+    tensions = answer.tensions or ([] if is_agreed(debate) else ["Unresolved: the perspectives did not agree."])
     return Decision(
         summary=answer.recommendation,
         perspectives=views(debate, answer.perspectives),
@@ -378,13 +256,9 @@ def _incomplete(debate: Debate[Any]) -> list[str]:
     return [seat for seat in names(debate) if seat in late or seat in muted(debate)]
 
 
-def _converged(debate: Debate[Any]) -> bool:
-    return debate.stop_reason in ("agreed", "clear_winner", "quick_agreement")
-
-
 def _kept_dissent(debate: Debate[Any]) -> str:
     """What those said last who never agreed, when the moderator leaves it out."""
-    turn = evaluation_of(debate, last_round(debate)) if _converged(debate) else None
+    turn = evaluation_of(debate, last_round(debate)) if is_agreed(debate) else None
     agreeing = evidence(debate, Evaluation.model_validate(turn.data)) if turn else {}
     last = {turn.seat: turn for turn in debate.transcript if spoken(turn)}
     known = names(debate)
@@ -392,9 +266,13 @@ def _kept_dissent(debate: Debate[Any]) -> str:
     return " ".join(holding)
 
 
-def notes(debate: Debate[Any], turn: Turn) -> tuple[str, ...]:
-    return notes_of(debate, turn, verdict)
-
-
-def points(debate: Debate[Any]) -> Iterator[Point]:
-    return points_of(debate, decision)
+RULES = Rules(
+    analysis=lambda debate: analysis_of(tuple(perspective.name for perspective in debate.settings.known())),
+    rebuttal=lambda debate: Rebuttal,
+    evaluation=Evaluation,
+    record=lambda debate: Synthesis,
+    caps={"analysis": 500, "summary": 300, "evaluation": 500, "synthesis": 1500, "perspective": 0},
+    findings=_findings,
+    verdict=verdict,
+    decision=decision,
+)

@@ -39,10 +39,10 @@ def rule_of(debate: Debate[Any]) -> Rule:
 
 def vote(debate: Debate[Any], casting: Casting) -> Script[None]:
     """Everybody who may still speak ranks the options, each in an order of its own."""
-    active = [seat for seat in casting.perspectives if seat not in muted(debate)]
-    binding = debate.settings.decision != "moderator"
     if not options_of(debate) or VOTER not in debate.seats or not debate.settings.votes:
         return
+    active = [seat for seat in casting.perspectives if seat not in muted(debate)]
+    binding = debate.settings.decision != "moderator"
     if binding or not limit_of(debate, VOTER, len(active), len(active)):
         yield from debate.ask_all([_vote(debate, casting, seat) for seat in active])
 
