@@ -850,6 +850,13 @@ async def test_an_example_is_an_ordinary_debate_that_says_it_is_a_recording(hous
     assert house.reader.response.status_code == 405
 
 
+async def test_the_example_can_still_be_watched_where_there_are_debates(house: House) -> None:
+    await house.app.create("duel", "Cats or dogs?")
+    await house.reader.open("/")
+    page = await house.reader.submit("/examples/caching")
+    assert page.one("p", class_="recorded").text.startswith("A recording of a large model")
+
+
 async def test_models_are_told_with_what_each_seat_uses_and_tested_by_a_button(house: House) -> None:
     page = await house.reader.open("/models")
     rows = [texts(row.all("th") + row.all("td")) for row in page.one("tbody").all("tr")]

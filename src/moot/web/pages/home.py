@@ -71,7 +71,7 @@ class Home:
         about = {**await self._about(request), "waiting": _number(counts, Wanted(status=Status.WAITING))}
         is_first = not any((*asked.values(), *places.values()))
         if is_first and not _number(counts, Wanted()):
-            return self._frame.bare("home.html", cards=self._cards(), recorded=examples()[0], **about)
+            return self._frame.bare("home.html", cards=self._cards(), **about)
         about |= await self._list(asked, places, counts)
         about |= {"is_first": is_first, "asked": asked, "statuses": list(STATUS_TEXTS.items()), "link": _link}
         about |= {"waiting_list": await self._waiting(counts) if is_first else ()}
@@ -129,6 +129,7 @@ class Home:
             "cost": await self._cost(first, runs),
             "formats": list(self._app.formats.values()),
             "example": first.example,
+            "recorded": examples()[0],
             "deleted": _an_id(request.query_params.get("deleted", "")),
             "here": "list",
         }
