@@ -22,25 +22,29 @@ from forkserver import ForkedPopen
 PATIENCE = 20
 SERVE = """
 import asyncio, sys
+from pathlib import Path
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from moot.web.server import serve
 from stage import sensible
 
-words = int(sys.argv[2])
+folder, words, grace = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 
 async def pace():
     global words
     words -= 1
     if words == 0:
         print("stuck", flush=True)
-        await asyncio.sleep(float(sys.argv[3]))
+        while not (folder / "go on").exists():
+            await asyncio.sleep(0.01)
 
 clients = {"scripted": ScriptedModel(sensible, pace=pace)}
-settings = AppSettings(database_url=f"sqlite:///{sys.argv[1]}/moot.db", model="scripted:m", grace_seconds=2)
+settings = AppSettings(database_url=f"sqlite:///{folder}/moot.db", model="scripted:m", grace_seconds=grace)
 asyncio.run(serve(settings, port=0, ready=lambda address: print(address, flush=True), clients=clients))
 """
 NEVER = 10_000_000
+SHORT, LONG = 1, 10 * PATIENCE
+"""Seconds that a server gives a step in progress: these pass, and these nobody waits for."""
 
 
 class Running:
@@ -67,15 +71,15 @@ class Running:
         return (await asyncio.to_thread(self.process.stdout.readline)).strip()
 
     async def end(self) -> float:
-        """Seconds until it has ended."""
+        """Seconds until it has ended, which is soon, whatever it could wait for."""
         start = time.monotonic()
         await asyncio.to_thread(self.process.wait, PATIENCE)
         return time.monotonic() - start
 
 
 @asynccontextmanager
-async def running(folder: Path, words: int = NEVER, seconds: float = 0) -> AsyncIterator[Running]:
-    command = [sys.executable, "-c", SERVE, str(folder), str(words), str(seconds)]
+async def running(folder: Path, words: int = NEVER, grace: float = LONG) -> AsyncIterator[Running]:
+    command = [sys.executable, "-c", SERVE, str(folder), str(words), str(grace)]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     with ForkedPopen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
         try:
@@ -88,26 +92,28 @@ async def running(folder: Path, words: int = NEVER, seconds: float = 0) -> Async
             process.kill()
 
 
-async def test_an_idle_server_with_a_hundred_open_streams_ends_within_two_seconds(tmp_path: Path) -> None:
+async def test_an_idle_server_with_a_hundred_open_streams_ends_at_once(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         body = {"format": "duel", "topic": "Cats?", "start": False}
         async with server.session.post(f"{server.url}/api/debates", json=body) as response:
             debate_id = (await response.json())["id"]
         streams = await asyncio.gather(*(server.events(debate_id) for _ in range(100)))
         server.process.send_signal(signal.SIGTERM)
-        assert await server.end() < 2
+        await server.end()
         assert server.process.returncode == 0
         assert [await stream.read() for stream in streams] == [b""] * 100
 
 
 async def test_a_step_in_progress_ends_before_the_server_and_the_next_start_goes_on(tmp_path: Path) -> None:
-    async with running(tmp_path, words=8, seconds=0.3) as server:
+    async with running(tmp_path, words=8) as server:
         debate_id = await server.create()
         assert await server.said() == "stuck"
         stream = await server.events(debate_id)
         server.process.send_signal(signal.SIGTERM)
-        assert b"debate_finished" not in await stream.read()
-        assert 0.1 < await server.end() < 2
+        assert b"debate_finished" not in await stream.read()  # it has heard the signal
+        assert server.process.poll() is None
+        (tmp_path / "go on").touch()
+        await server.end()
         assert server.process.returncode == 0
     async with running(tmp_path) as server:
         text = await (await server.events(debate_id)).text()
@@ -119,11 +125,11 @@ async def test_a_step_in_progress_ends_before_the_server_and_the_next_start_goes
 
 
 async def test_a_step_that_takes_too_long_is_played_again_by_the_next_start(tmp_path: Path) -> None:
-    async with running(tmp_path, words=3, seconds=60) as server:
+    async with running(tmp_path, words=3, grace=SHORT) as server:
         debate_id = await server.create()
         assert await server.said() == "stuck"
         server.process.send_signal(signal.SIGTERM)
-        assert 1.5 < await server.end() < 5
+        assert await server.end() > SHORT / 2
         assert server.process.returncode == 0
     async with running(tmp_path) as server:
         await (await server.events(debate_id)).text()
@@ -133,14 +139,14 @@ async def test_a_step_that_takes_too_long_is_played_again_by_the_next_start(tmp_
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_server_that_ends_at_once_loses_nothing(tmp_path: Path, how: signal.Signals) -> None:
-    async with running(tmp_path, words=8, seconds=60) as server:
+    async with running(tmp_path, words=8) as server:
         debate_id = await server.create()
         assert await server.said() == "stuck"
         stream = await server.events(debate_id)
         server.process.send_signal(signal.SIGTERM)
         await stream.read()  # it has heard the first
         server.process.send_signal(how)
-        assert await server.end() < 1
+        await server.end()
         assert server.process.returncode != 0
     async with running(tmp_path) as server:
         await (await server.events(debate_id)).text()
