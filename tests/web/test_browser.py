@@ -256,10 +256,11 @@ def test_who_answers_and_who_objects_stand_in_columns(theatre: Theatre, page: Pa
     page.goto(f"{theatre.url}/debates/{debate_id}")
     theatre.baton.let_all()
     expect(page.locator("#verdict .headline")).to_be_visible()
-    left, right = (page.locator(f".sides > details.turn.{side}").first.bounding_box() for side in ("for", "against"))
-    assert left
-    assert right
-    assert (left["y"] == right["y"], left["x"] + left["width"] < right["x"]) == (True, True)
+    page.wait_for_function("""() => {
+        const [left, right] = ["for", "against"].map((side) =>
+            document.querySelector(`.sides > details.turn.${side}`).getBoundingClientRect());
+        return left.y === right.y && left.right < right.x;
+    }""")
 
 
 def test_a_reload_in_the_middle_shows_the_text_so_far_and_then_the_rest(theatre: Theatre, page: Page) -> None:
