@@ -291,7 +291,7 @@ async def sizes(url: str, size: Size) -> None:
         )
     finally:
         await connection.close()
-    queue = sum(row["bytes"] for row in rows if row["relname"].startswith("moot_"))
+    queue = sum(row["bytes"] for row in rows if row["relname"] == "jobs")
     all_bytes = sum(row["bytes"] for row in rows)
     debates = size.waiting + size.running
     print(f"\n{debates} debates, {size.running} of them finished with {STEPS} turns of {size.tokens} tokens:")

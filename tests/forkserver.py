@@ -26,7 +26,7 @@ from typing import Any
 PRELOADED = (
     *(f"moot.formats.{name}.format" for name in ("duel", "critique", "evaluation", "panel", "poll")),
     *("moot.terminal.commands", "moot.runs.workers", "moot.store.sqlite", "moot.web.server", "moot.llm.openai_api"),
-    *("moot.testing", "moot.core.prompt_files", "moot.terminal.listing", "genai_prices", "pgqueuer.db", "uvloop"),
+    *("moot.testing", "moot.core.prompt_files", "moot.terminal.listing", "genai_prices", "asyncpg", "uvloop"),
 )
 """What a process of moot imports sooner or later."""
 PR_SET_CHILD_SUBREAPER = 36

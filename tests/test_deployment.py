@@ -222,16 +222,3 @@ async def test_a_backup_of_sqlite_in_the_middle_of_a_debate_is_whole_and_goes_on
     await restored.store.release(made.id, stored.record.run)
     assert (await restored.run(made.id, lambda event: None)).status is Status.FINISHED
     await restored.close()
-
-
-async def test_what_the_queue_has_noted_can_be_removed_as_the_page_says(postgres_url: str) -> None:
-    (statement,) = re.findall(r"^DELETE FROM .*$", PAGE, re.MULTILINE)
-    store = await open_postgres(postgres_url)
-    app = scripted_app(ScriptedModel(sensible), store)
-    await app.create("duel", "Cats?", DUEL, start=True)
-    assert isinstance(store.database, PostgresPool)
-    pool = store.database.pool
-    assert await pool.execute(statement) == "DELETE 0"
-    await pool.execute("UPDATE moot_pgqueuer_log SET created = now() - interval '8 days'")
-    assert await pool.execute(statement) == "DELETE 1"
-    await app.close()

@@ -101,7 +101,6 @@ FILES_OF_IDEAS = {"# evaluation.yaml": EVALUATION, "# challenges.yaml": CHALLENG
 SHOWN: Mapping[str, str] = {
     "scrape_configs:": "settings of Prometheus",
     "moot.example {": "settings of Caddy",
-    "DELETE FROM moot_pgqueuer_log": "tests/web/test_metrics.py has a server do it",
     "2 × certainty": "a formula; tests/formats/test_evaluation_rules.py reckons by it",
     "slam/": "a folder; tests/test_docs.py makes it",
     "POST /hooks/moot": "what a receiver gets; tests/delivery/test_webhooks.py is one",

@@ -31,7 +31,7 @@ async def here(postgres_url: str, tmp_path: Path) -> AsyncIterator[Place]:
 async def let_its_lease_end(url: str) -> None:
     """What a worker holds is free for others, as if half a minute had passed."""
     session = await asyncpg.connect(url)
-    await session.execute("UPDATE debates SET lease_until = 0; UPDATE moot_pgqueuer SET heartbeat = 'epoch'")
+    await session.execute("UPDATE debates SET lease_until = 0; UPDATE jobs SET seen_at = 0")
     await session.close()
 
 

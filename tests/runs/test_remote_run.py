@@ -266,7 +266,7 @@ def test_a_database_is_made_and_brought_up_to_date_by_hand(
         ran = moot(capsys, "db", "upgrade")
         assert (ran.code, ran.err) == (0, "")
         assert ran.out.strip().endswith("is up to date.")
-    assert until(url, "SELECT to_regclass('debates') IS NOT NULL AND to_regclass('moot_pgqueuer') IS NOT NULL")
+    assert until(url, "SELECT to_regclass('debates') IS NOT NULL AND to_regclass('jobs') IS NOT NULL")
 
 
 def test_a_file_is_made_and_brought_up_to_date_by_hand(tmp_path: Path) -> None:

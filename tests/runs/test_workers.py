@@ -65,7 +65,7 @@ async def until(session: Any, sql: str) -> None:
     """Wait until it is so in the database, and have all workers look at once for what is due."""
     async with asyncio.timeout(PATIENCE):
         while not await session.fetchval(sql):
-            await session.execute("NOTIFY moot_ch_pgqueuer")
+            await session.execute("NOTIFY moot_jobs")
 
 
 async def until_logged(caplog: pytest.LogCaptureFixture, words: str) -> None:
@@ -76,7 +76,7 @@ async def until_logged(caplog: pytest.LogCaptureFixture, words: str) -> None:
 
 ALL_FAILED = "SELECT bool_and(status = 'failed') FROM debates"
 ALL_FINISHED = "SELECT bool_and(status = 'finished') FROM debates"
-NO_JOBS = "SELECT NOT EXISTS (SELECT FROM moot_pgqueuer)"
+NO_JOBS = "SELECT NOT EXISTS (SELECT FROM jobs)"
 
 
 async def queued(app: App, count: int = 1, **settings: Any) -> list[str]:
@@ -431,7 +431,7 @@ async def test_a_debate_that_has_lost_its_job_gets_one_by_itself(store: Store, s
     app = duel_app(store, heartbeat_seconds=0.05)
     first, second = await queued(app, 2)
     await store.take(second, ELSEWHERE, 0.05)
-    await session.execute("DELETE FROM moot_pgqueuer")
+    await session.execute("DELETE FROM jobs")
     async with working(app):
         await until(session, ALL_FINISHED)
         await until(session, NO_JOBS)
@@ -442,11 +442,9 @@ async def test_a_debate_that_has_a_job_or_is_being_run_gets_no_other(store: Stor
     app = duel_app(store)
     waiting, running = await queued(app, 2)
     await store.take(running, ELSEWHERE, 30)
-    await session.execute("DELETE FROM moot_pgqueuer WHERE dedupe_key LIKE $1", f"run {running} %")
+    await session.execute("DELETE FROM jobs WHERE debate_id = $1", running)
     assert await jobs.put_missing(session) == []
-    assert [row[0] for row in await session.fetch("SELECT split_part(dedupe_key, ' ', 2) FROM moot_pgqueuer")] == [
-        waiting
-    ]
+    assert [row[0] for row in await session.fetch("SELECT debate_id FROM jobs")] == [waiting]
 
 
 REFUSE = """
@@ -538,7 +536,7 @@ async def test_a_debate_with_what_only_a_newer_moot_knows_is_left_to_it_and_its_
     before = await session.fetchval(f"SELECT {column} FROM debates")
     await session.execute(f"UPDATE debates SET {column} = $1", newer)
     async with working(app):
-        await until(session, f"SELECT max(attempts) > {workers.LEFT_OFTEN + 1} FROM moot_pgqueuer")
+        await until(session, f"SELECT max(attempts) > {workers.LEFT_OFTEN + 1} FROM jobs")
         waiting = whole_debate(await app.read(debate_id))
         told = [line.getMessage() for line in caplog.records if line.name.startswith("moot.runs")]
         (failure,) = waiting.failures
@@ -599,25 +597,25 @@ async def test_a_job_too_many_does_no_harm(store: Store, session: Any) -> None:
     await jobs.put(session, Job("pause", debate_id, f"pause {debate_id} 1", False, 0.0))
     async with working(app) as queue:
         await gate.reached()
-        await until(session, "SELECT count(*) = 5 FROM moot_pgqueuer WHERE status = 'queued' AND attempts > 0")
+        await until(session, "SELECT count(*) = 5 FROM jobs WHERE worker IS NULL AND attempts > 0")
         await gate.let()
         await followed(queue, debate_id)
-        await session.execute("UPDATE moot_pgqueuer SET execute_after = now()")  # not when the lease would have ended
+        await session.execute("UPDATE jobs SET due_at = moot_now()")  # not when the lease would have ended
         await until(session, NO_JOBS)
     stored = await app.load(debate_id)
     assert (stored.record.run, [turn.position for turn in stored.turns], stored.failures) == (1, [0, 1, 2], ())
 
 
-async def test_a_job_that_cannot_be_read_is_left_alone_and_the_others_are_done(store: Store, session: Any) -> None:
+async def test_a_job_of_a_newer_version_is_left_alone_and_the_others_are_done(store: Store, session: Any) -> None:
     app = duel_app(store)
     await session.execute(
-        "INSERT INTO moot_pgqueuer (priority, status, entrypoint, payload) VALUES (99, 'queued', 'run', '\\xff')"
+        "INSERT INTO jobs (key, kind, debate_id, urgent, due_at) VALUES ('tidy DEB-1', 'tidy', 'DEB-1', true, 0)"
     )
     (debate_id,) = await queued(app)
     async with working(app) as queue:
         await followed(queue, debate_id)
-        await until(session, "SELECT count(*) = 1 FROM moot_pgqueuer")
-    assert await session.fetchval("SELECT status FROM moot_pgqueuer") == "picked"
+        await until(session, "SELECT count(*) = 1 FROM jobs")
+    assert tuple(await session.fetchrow("SELECT kind, worker, attempts FROM jobs")) == ("tidy", None, 0)
 
 
 async def test_a_debate_that_comes_back_while_its_last_run_is_just_ending_is_run_again(
@@ -630,9 +628,9 @@ async def test_a_debate_that_comes_back_while_its_last_run_is_just_ending_is_run
     async with working(app) as queue:
         await gate.reached()
         async with session.transaction():  # the first job cannot be removed meanwhile
-            await session.execute("SELECT * FROM moot_pgqueuer FOR UPDATE")
+            await session.execute("SELECT * FROM jobs FOR UPDATE")
             await gate.let()
-            await until(session, "SELECT max(attempts) > 0 FROM moot_pgqueuer")
+            await until(session, "SELECT max(attempts) > 0 FROM jobs")
         await followed(queue, debate_id)
         await until(session, NO_JOBS)
     assert (await record(app, debate_id)).run == 2
@@ -677,9 +675,9 @@ async def test_the_time_for_one_question_does_not_end_the_next(store: Store, ses
     await store.append(debate_id, Turn(position=0, seat="human", kind="checkpoint", round=1, content="", run=2))
     await store.end(debate_id, 2, RunResult(Status.WAITING, due_in=1000.0))
     async with working(app):
-        await until(session, "SELECT count(*) = 1 FROM moot_pgqueuer")
+        await until(session, "SELECT count(*) = 1 FROM jobs")
     assert await status(app, debate_id) is Status.WAITING
-    assert await session.fetchval("SELECT dedupe_key FROM moot_pgqueuer") == f"pause {debate_id} 2"
+    assert await session.fetchval("SELECT key FROM jobs") == f"pause {debate_id} 2"
 
 
 async def test_jobs_that_end_while_another_is_taken_from_the_queue_are_taken_together(
@@ -690,7 +688,7 @@ async def test_jobs_that_end_while_another_is_taken_from_the_queue_are_taken_tog
     held = asyncio.Event()
 
     async def counting(sql: str, *arguments: Any) -> str:
-        if "DELETE FROM moot_pgqueuer WHERE" in sql:
+        if "DELETE FROM jobs WHERE" in sql:
             deleted.append(len(arguments[1]))
             await held.wait()
         return await execute(sql, *arguments)

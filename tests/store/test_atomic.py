@@ -194,8 +194,7 @@ class FaultyPostgres(Counted):
         connection = await asyncpg.connect(self.url)
         try:
             return [
-                [tuple(row) for row in await connection.fetch(f"SELECT * FROM {table}")]
-                for table in (*TABLES, "moot_pgqueuer")
+                [tuple(row) for row in await connection.fetch(f"SELECT * FROM {table}")] for table in (*TABLES, "jobs")
             ]
         finally:
             await connection.close()

@@ -19,7 +19,7 @@ NEW = Record(id="DEB-1", format="duel", format_version=1, topic="Cats?", setting
 TURN = Turn(position=0, seat="debater_a", kind="argument", round=1, content="Because.", run=1)
 REFUSE = """
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no jobs today''; END';
-CREATE TRIGGER refuse BEFORE INSERT ON moot_pgqueuer FOR EACH ROW EXECUTE FUNCTION refuse();
+CREATE TRIGGER refuse BEFORE INSERT ON jobs FOR EACH ROW EXECUTE FUNCTION refuse();
 """
 
 Session = Any
@@ -39,13 +39,12 @@ async def session(postgres_url: str) -> AsyncIterator[Session]:
     await session.close()
 
 
-async def jobs(session: Session) -> list[tuple[str, str, int, int]]:
-    """Kind, payload, priority, and in how many seconds each is due."""
+async def jobs(session: Session) -> list[tuple[str, str, bool, int]]:
+    """Kind, debate, whether it is urgent, and in how many seconds each is due, to the next ten."""
     rows = await session.fetch(
-        "SELECT entrypoint, convert_from(payload, 'UTF8') AS payload, priority,"
-        " round(extract(epoch FROM execute_after - created))::int AS due FROM moot_pgqueuer ORDER BY id"
+        "SELECT kind, debate_id, urgent, greatest(ceil((due_at - moot_now()) / 10) * 10, 0)::int FROM jobs ORDER BY id"
     )
-    return [(row["entrypoint"], row["payload"].split(" ")[0], row["priority"], row["due"]) for row in rows]
+    return [tuple(row) for row in rows]
 
 
 async def running(store: Store) -> None:
@@ -78,14 +77,14 @@ SCENES: dict[str, Scene] = {
 async def test_a_debate_whose_job_cannot_be_put_is_unchanged(store: Store, session: Session, name: str) -> None:
     before, change = SCENES[name]
     await before(store)
-    rows = [await session.fetch(f"SELECT * FROM {table}") for table in ("debates", "said", "moot_pgqueuer")]
+    rows = [await session.fetch(f"SELECT * FROM {table}") for table in ("debates", "said", "jobs")]
     await session.execute(REFUSE)
 
     with pytest.raises(StoreError, match="no jobs today"):
         await change(store)
 
-    assert [await session.fetch(f"SELECT * FROM {table}") for table in ("debates", "said", "moot_pgqueuer")] == rows
-    await session.execute("DROP TRIGGER refuse ON moot_pgqueuer")
+    assert [await session.fetch(f"SELECT * FROM {table}") for table in ("debates", "said", "jobs")] == rows
+    await session.execute("DROP TRIGGER refuse ON jobs")
     await change(store)
     assert await session.fetch("SELECT * FROM debates") != rows[0]
 
@@ -101,11 +100,11 @@ async def test_each_time_a_debate_is_queued_there_is_one_job(store: Store, sessi
     await store.create(replace(NEW, status=Status.QUEUED))
     for _ in range(3):
         await store.enqueue("DEB-1")
-    assert await jobs(session) == [("run", "DEB-1", 0, 0)]
+    assert await jobs(session) == [("run", "DEB-1", False, 0)]
     await store.take("DEB-1", "ann", 30)
     await store.enqueue("DEB-1")
     await store.end("DEB-1", 1, RunResult(Status.QUEUED, due_in=60.0))
-    assert await jobs(session) == [("run", "DEB-1", 0, 0), ("run", "DEB-1", 0, 60)]
+    assert await jobs(session) == [("run", "DEB-1", False, 0), ("run", "DEB-1", False, 60)]
 
 
 async def test_what_only_waits_stops_finishes_or_fails_has_no_job(store: Store, session: Session) -> None:
@@ -121,31 +120,31 @@ async def test_what_only_waits_stops_finishes_or_fails_has_no_job(store: Store, 
 async def test_a_person_who_may_be_late_has_a_job_that_says_which_run_asks(store: Store, session: Session) -> None:
     await running(store)
     await store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=1800.0))
-    assert await jobs(session) == [("pause", "DEB-1", 0, 1800)]
-    assert await session.fetchval("SELECT payload FROM moot_pgqueuer") == b"DEB-1 1"
+    assert await jobs(session) == [("pause", "DEB-1", False, 1800)]
+    assert await session.fetchval("SELECT key FROM jobs") == "pause DEB-1 1"
 
 
 async def test_an_answer_that_is_there_needs_no_timer(store: Store, session: Session) -> None:
     await running(store)
     await store.say("DEB-1", HumanReply("continue", "", 1))
     await store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=1800.0))
-    assert await jobs(session) == [("run", "DEB-1", 0, 0)]
+    assert await jobs(session) == [("run", "DEB-1", False, 0)]
 
 
 async def test_what_somebody_watches_is_urgent_from_then_on(store: Store, session: Session) -> None:
     await store.create(replace(NEW, status=Status.QUEUED))
     await store.watch("DEB-1")
-    assert await jobs(session) == [("run", "DEB-1", 10, 0)]
+    assert await jobs(session) == [("run", "DEB-1", True, 0)]
     await store.create(replace(NEW, id="DEB-2", status=Status.QUEUED), watched=True)
     await store.create(replace(NEW, id="DEB-3"))
     await store.enqueue("DEB-3", watched=True)
     await store.take("DEB-1", "ann", 30)
     await store.end("DEB-1", 1, RunResult(Status.QUEUED, due_in=60.0))
     assert await jobs(session) == [
-        ("run", "DEB-1", 10, 0),
-        ("run", "DEB-2", 10, 0),
-        ("run", "DEB-3", 10, 0),
-        ("run", "DEB-1", 10, 60),
+        ("run", "DEB-1", True, 0),
+        ("run", "DEB-2", True, 0),
+        ("run", "DEB-3", True, 0),
+        ("run", "DEB-1", True, 60),
     ]
 
 
@@ -159,19 +158,19 @@ async def test_what_a_dead_run_has_left_is_looked_after_when_it_is_restored(
         await store.ask_to_stop("DEB-1")
     await store.heartbeat("DEB-1", 1, -1)
     await store.delete("DEB-1")
-    await session.execute("DELETE FROM moot_pgqueuer")  # its job has found nothing
+    await session.execute("DELETE FROM jobs")  # its job has found nothing
     await store.restore("DEB-1")
-    assert await jobs(session) == [("run", "DEB-1", 0, 0)]
+    assert await jobs(session) == [("run", "DEB-1", False, 0)]
 
 
 async def test_who_answers_is_there_to_see_what_comes_of_it(store: Store, session: Session) -> None:
     await waiting(store)
     await store.say("DEB-1", HumanReply("continue", "", 1))
-    assert await jobs(session) == [("run", "DEB-1", 10, 0)]
+    assert await jobs(session) == [("run", "DEB-1", True, 0)]
 
 
 async def test_a_watcher_does_not_hurry_a_retry(store: Store, session: Session) -> None:
     await running(store)
     await store.end("DEB-1", 1, RunResult(Status.QUEUED, due_in=60.0))
     await store.watch("DEB-1")
-    assert await jobs(session) == [("run", "DEB-1", 10, 60)]
+    assert await jobs(session) == [("run", "DEB-1", True, 60)]

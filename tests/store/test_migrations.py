@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +18,8 @@ from moot.core.debate import HumanReply, Origin, Record, SeatSettings, Status, T
 from moot.core.engine import Control
 from moot.core.stored import StoredDebate
 from moot.errors import SchemaTooNew, StoreError
-from moot.store.postgres import open_postgres
+from moot.store.jobs import put_missing
+from moot.store.postgres import PostgresPool, open_postgres
 from moot.store.sql import migrations
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
@@ -106,7 +106,7 @@ class PostgresDatabase:
         tables = {row["tablename"] for row in rows}
         version = await connection.fetchval("SELECT version FROM moot_schema") if "moot_schema" in tables else 0
         await connection.close()
-        return version, {name for name in tables if not name.startswith("moot_")}
+        return version, {name for name in tables if not name.startswith("moot_")} - {"jobs"}  # which SQLite has not
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -117,7 +117,15 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
 
 
 MIGRATED = (NEWEST, {"debates", "turns", "failures", "said", "ratings", "workflows", "workers", "deliveries", "ticks"})
-QUEUE = {"moot_queue", "moot_pgqueuer", "moot_pgqueuer_log", "moot_pgqueuer_statistics", "moot_pgqueuer_schedules"}
+OLD_COLUMNS = "(entrypoint, dedupe_key, priority, execute_after, status)"
+OLD_JOBS = f"""
+    CREATE TABLE moot_pgqueuer (
+        id SERIAL PRIMARY KEY, entrypoint TEXT, dedupe_key TEXT, priority INT, execute_after TIMESTAMPTZ, status TEXT
+    );
+    INSERT INTO moot_pgqueuer {OLD_COLUMNS} VALUES
+        ('run', 'run DEB-1 2.5', 10, to_timestamp(60), 'picked'),
+        ('pause', 'pause DEB-2 1', 0, to_timestamp(90), 'queued');
+"""
 
 
 async def test_a_fresh_database_gets_the_newest_schema(database: Database) -> None:
@@ -302,53 +310,40 @@ async def test_what_was_queued_or_running_before_there_were_workers_is_theirs(po
     await database.run(QUEUED)
 
     for _ in range(2):
-        await (await database.open()).close()
+        store = await database.open()
+        assert isinstance(store.database, PostgresPool)
+        async with store.database.connected() as connection:
+            await put_missing(connection)
+        await store.close()
 
-    jobs = "SELECT entrypoint, dedupe_key, status, execute_after <= now() FROM moot_pgqueuer ORDER BY id"
+    jobs = "SELECT kind, key, worker, due_at <= moot_now() FROM jobs ORDER BY id"
     assert await database.rows(jobs) == [
-        ("run", "run DEB-queued 13.5", "queued", True),
-        ("run", "run DEB-running None", "queued", True),
+        ("run", "run DEB-queued 13.5", None, True),
+        ("run", "run DEB-running None", None, True),
     ]
 
 
-async def test_a_postgres_has_the_tables_of_the_queue_beside_its_own(postgres: Any) -> None:
+async def test_jobs_of_the_queue_before_are_moved_also_those_that_come_later(postgres: Any) -> None:
     database = PostgresDatabase(postgres.empty_database())
-    await (await database.open()).close()
-
-    names = await database.rows("SELECT tablename FROM pg_tables WHERE tablename LIKE 'moot%' ORDER BY 1")
-    assert {name for (name,) in names} == {*QUEUE, "moot_schema"}
-    assert await database.rows("SELECT version FROM moot_queue") == [(version("pgqueuer"),)]
-
-
-async def test_a_queue_of_an_older_pgqueuer_is_brought_up_to_date_and_keeps_its_jobs(postgres: Any) -> None:
-    database = PostgresDatabase(postgres.empty_database())
-    store = await database.open()
-    await store.create(
-        Record(
-            id="DEB-1",
-            format="duel",
-            format_version=1,
-            topic="Züge?",
-            settings={},
-            seats={},
-            created_at=0.0,
-            status=Status.QUEUED,
-        )
-    )
-    await store.close()
-    jobs = "SELECT id, entrypoint, payload, priority, status FROM moot_pgqueuer"
-    before = await database.rows(jobs)
-    await database.run("UPDATE moot_queue SET version = '1.0.0'; ALTER TABLE moot_pgqueuer DROP COLUMN slot")
+    await database.make(9)
+    await database.run(OLD_JOBS)
+    jobs = "SELECT key, kind, debate_id, urgent, due_at, worker FROM jobs ORDER BY id"
+    first = [
+        ("run DEB-1 2.5", "run", "DEB-1", True, 60.0, None),
+        ("pause DEB-2 1", "pause", "DEB-2", False, 90.0, None),
+    ]
 
     await (await database.open()).close()
+    assert await database.rows(jobs) == first
 
-    assert await database.rows(jobs) == before
-    assert len(before) == 1
-    assert await database.rows("SELECT version FROM moot_queue") == [(version("pgqueuer"),)]
-    slots = (
-        "SELECT count(*) FROM information_schema.columns WHERE table_name = 'moot_pgqueuer' AND column_name = 'slot'"
-    )
-    assert await database.rows(slots) == [(1,)]
+    await database.run(f"""
+        INSERT INTO moot_pgqueuer {OLD_COLUMNS} VALUES
+            ('run', 'run DEB-1 2.5', 0, 'epoch', 'queued'), ('run', 'run DEB-3 1', 0, 'epoch', 'queued')
+    """)
+    for _ in range(2):
+        await (await database.open()).close()
+    assert await database.rows(jobs) == [*first, ("run DEB-3 1", "run", "DEB-3", False, 0.0, None)]
+    assert await database.rows("SELECT * FROM moot_pgqueuer") == []
 
 
 async def test_what_was_said_is_neither_changed_nor_deleted(database: Database) -> None:

@@ -40,6 +40,7 @@ DATA = {
     6: ("UPDATE debates SET origin_debate = 'DEB-done', origin_position = 0 WHERE id = 'DEB-dead'",),
     7: ("UPDATE workflows SET next_at = 1.0",),
     8: (),
+    9: (),
 }
 
 

@@ -168,9 +168,9 @@ async def test_the_backlog_is_what_is_due_and_what_waits_for_its_time(shared: tu
     assert await queue.backlog() == Backlog(0, 0, 0.0)
     made = [await app.create("duel", TOPIC, {}, start=True) for _ in range(3)]
     database = app.store.database  # type: ignore[attr-defined]
-    move = "UPDATE moot_pgqueuer SET execute_after = now() + make_interval(secs => $1) WHERE dedupe_key LIKE $2"
-    await database.pool.execute(move, 600.0, f"run {made[0].id} %")
-    await database.pool.execute(move, -60.0, f"run {made[1].id} %")
+    move = "UPDATE jobs SET due_at = moot_now() + $1 WHERE debate_id = $2"
+    await database.pool.execute(move, 600.0, made[0].id)
+    await database.pool.execute(move, -60.0, made[1].id)
     due, later, oldest = await queue.backlog()
     assert (due, later, 60 <= oldest < 70) == (2, 1, True)
 
@@ -249,26 +249,6 @@ async def test_beyond_this_machine_a_worker_wants_the_token_but_for_its_health(
         ):
             async with session.get(address + path, headers=headers) as answer:
                 assert answer.status == status
-
-
-async def test_what_the_queue_noted_a_week_ago_is_forgotten_when_a_worker_starts(postgres_url: str) -> None:
-    store = await open_postgres(postgres_url)
-    app = scripted_app(ScriptedModel(sensible), store)
-    assert isinstance(store.database, PostgresPool)
-    for _ in range(2):
-        await app.create("duel", TOPIC, {}, start=True)
-    pool = store.database.pool
-    await pool.execute(
-        "UPDATE moot_pgqueuer_log SET created = now() - interval '8 days' WHERE job_id = "
-        "(SELECT min(job_id) FROM moot_pgqueuer_log)"
-    )
-    queue = PostgresQueue(app.runner, store.database, 1)
-    await queue.start()
-    old = await pool.fetchval("SELECT count(*) FROM moot_pgqueuer_log WHERE created < now() - interval '7 days'")
-    new = await pool.fetchval("SELECT count(*) FROM moot_pgqueuer_log")
-    await queue.drain(0.0)
-    await app.close()
-    assert (old, new > 0) == (0, True)
 
 
 async def test_a_worker_that_frees_what_a_dead_one_held_counts_as_a_takeover(postgres_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Debates run by any number of processes that share a Postgres: PgQueuer hands out one job for each run.
+"""Debates run by any number of processes that share a Postgres: its table of jobs has one for each run.
 
 A job only says that there may be something to do; the debate's own row says whether there is. So a job too many does
 no harm, and a run that was taken over cannot write.
@@ -12,7 +12,6 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 from moot.core.debate import Record, Status
@@ -39,67 +38,45 @@ LEFT_OFTEN = 3
 """When no worker has known a debate so often, its readers are told; a fleet that is being upgraded needs a moment."""
 REST_SECONDS = 0.01
 """So long a worker waits between two looks for jobs: those that come together are taken together."""
-FORGET = "DELETE FROM {} WHERE created < now() - interval '7 days'"
-"""PgQueuer notes three lines for each run, and forgets none by itself."""
 CLAIM = """
-    WITH due AS (
-        SELECT id, priority FROM {0.queue_table}
-        WHERE status = 'queued' AND entrypoint IN ('run', 'pause') AND execute_after < now()
-        ORDER BY priority DESC, id LIMIT $2 FOR UPDATE SKIP LOCKED
-    ), stale AS (
-        SELECT id, priority FROM {0.queue_table}
-        WHERE status = 'picked' AND entrypoint IN ('run', 'pause') AND execute_after < now()
-            AND heartbeat < now() - $3::interval
-        ORDER BY priority DESC, id LIMIT $2 FOR UPDATE SKIP LOCKED
+    WITH free AS (
+        SELECT id FROM jobs
+        WHERE kind IN ('run', 'pause') AND due_at <= moot_now() AND (worker IS NULL OR seen_at < moot_now() - $3)
+        ORDER BY urgent DESC, id LIMIT $2 FOR UPDATE SKIP LOCKED
     ), job AS (
-        UPDATE {0.queue_table} SET status = 'picked', updated = now(), heartbeat = now(), queue_manager_id = $1
-        WHERE id IN (SELECT id FROM (TABLE due UNION ALL TABLE stale) AS either ORDER BY priority DESC, id LIMIT $2)
-        RETURNING id, entrypoint, priority, payload, attempts
-    ), noted AS (
-        INSERT INTO {0.queue_table_log} (job_id, status, entrypoint, priority)
-        SELECT id, 'picked', entrypoint, priority FROM job
+        UPDATE jobs SET worker = $1, seen_at = moot_now() FROM free WHERE jobs.id = free.id RETURNING jobs.*
     )
-    SELECT * FROM job ORDER BY priority DESC, id
+    SELECT id, key, kind, debate_id, urgent, attempts FROM job ORDER BY urgent DESC, id
 """
-"""PgQueuer's own statement returns its enumerated type. What asyncpg does not know by heart, such as that or an array
-of numbers, each connection first asks Postgres about, which takes longer than all the rest: hence `text[]` below."""
-DONE = """
-    WITH job AS (DELETE FROM {0.queue_table} WHERE id = ANY($2::text[]::bigint[]) AND queue_manager_id = $1 RETURNING *)
-    INSERT INTO {0.queue_table_log} (job_id, status, entrypoint, priority)
-    SELECT id, 'successful', entrypoint, priority FROM job
-"""
+DONE = "DELETE FROM jobs WHERE id = ANY($2::text[]::bigint[]) AND worker = $1"
+"""What asyncpg does not know by heart, such as an array of numbers, each connection first asks Postgres about, which
+takes longer than all the rest: hence `text[]`."""
 AGAIN = """
     WITH job AS (
-        UPDATE {0.queue_table}
-        SET status = 'queued', execute_after = now() + $3, attempts = attempts + 1, updated = now(),
-            queue_manager_id = NULL
-        WHERE id = $2 AND queue_manager_id = $1 RETURNING *
+        UPDATE jobs SET due_at = moot_now() + $3, attempts = attempts + 1, worker = NULL
+        WHERE id = $2 AND worker = $1 RETURNING id
     )
-    INSERT INTO {0.queue_table_log} (job_id, status, entrypoint, priority)
-    SELECT id, 'queued', entrypoint, priority FROM job
+    SELECT pg_notify($4, '') FROM job
 """
 DUE = """
-    UPDATE {} SET execute_after = now(), updated = now()
-    WHERE status = 'queued' AND entrypoint = 'run' AND execute_after > now()
-        AND substring(payload FROM 1 FOR octet_length($1::bytea)) = $1::bytea
+    UPDATE jobs SET due_at = moot_now() WHERE debate_id = $1 AND kind = 'run' AND worker IS NULL AND due_at > moot_now()
 """
 BACKLOG = """
-    SELECT count(*) FILTER (WHERE execute_after <= now()), count(*) FILTER (WHERE execute_after > now()),
-        greatest(extract(epoch FROM now() - min(execute_after)), 0)::float8
-    FROM {} WHERE status = 'queued' AND entrypoint = 'run'
+    SELECT count(*) FILTER (WHERE due_at <= moot_now()), count(*) FILTER (WHERE due_at > moot_now()),
+        greatest(moot_now() - min(due_at), 0)
+    FROM jobs WHERE kind = 'run' AND worker IS NULL
 """
-ALIVE = "UPDATE {} SET heartbeat = now() WHERE id = ANY($1::text[]::bigint[])"
-DELETED = '"delete"'
-"""What PgQueuer says when a job is gone, which is nothing to look for."""
+ALIVE = "UPDATE jobs SET seen_at = moot_now() WHERE id = ANY($1::text[]::bigint[])"
 
 
 class Job(NamedTuple):
     """One that this worker has claimed."""
 
     id: int
-    entrypoint: str
-    priority: int
-    payload: bytes | None
+    key: str
+    kind: str
+    debate_id: str
+    urgent: bool
     attempts: int
 
 
@@ -109,8 +86,7 @@ class PostgresQueue:
         self._runner = runner
         self._server = server
         self._concurrency = concurrency
-        self._tables = jobs.names().qualified
-        self._id = uuid.uuid4()
+        self._id = str(uuid.uuid4())
         self._teller = Publisher(server)
         self._ear = Listener(server)
         self._runs = Runs(self._when_one_ends)
@@ -130,14 +106,13 @@ class PostgresQueue:
     async def start(self) -> None:
         self._ear.on(ASKS, self._teller.resend)
         self._ear.on(HURRIES, self._hurry)
-        self._ear.on(jobs.names().channel, lambda message: None if DELETED in message else self._wake())
+        self._ear.on(jobs.CHANNEL, lambda message: self._wake())
         self._begin(self._ear.listen())
         if self._concurrency:
             await self._tried(self._show_alive, "no heartbeat")
             log.info("worker started", extra={"concurrency": self._concurrency})
-            forget = FORGET.format(self._tables.queue_table_log)
-            await self._tried(lambda: self._server.execute(forget), "old jobs are still in the log")
             await self._tried(self._free_the_dead, "nobody was looked after")
+            await self._tried(self._put_missing_jobs, "no missing jobs were put back")
             self._begin(self._work())
             self._begin(self._beat())
 
@@ -151,7 +126,7 @@ class PostgresQueue:
         return Load(running, counts.get(Status.QUEUED, 0), len(alive))
 
     async def backlog(self) -> Backlog:
-        (row,) = await self._server.fetch(BACKLOG.format(self._tables.queue_table))
+        (row,) = await self._server.fetch(BACKLOG)
         return Backlog(*row)
 
     async def workers(self) -> tuple[Worker, ...]:
@@ -181,7 +156,7 @@ class PostgresQueue:
 
     async def hurry(self, debate_id: str, give_up: Collection[str] = ()) -> None:
         """Tell the worker that runs it; what waits in the queue for a later attempt is due now."""
-        await self._server.execute(DUE.format(self._tables.queue_table), f"{debate_id} ".encode())
+        await self._server.execute(DUE, debate_id)
         await self._notify(HURRIES, " ".join([debate_id, *give_up]))
 
     async def look_after(self, debate_id: str) -> None:
@@ -199,7 +174,7 @@ class PostgresQueue:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._concurrency:
-            await self._tried(lambda: self._runner.store.remove_worker(str(self._id)), "the worker is still listed")
+            await self._tried(lambda: self._runner.store.remove_worker(self._id), "the worker is still listed")
             log.info("worker stopped")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -218,7 +193,7 @@ class PostgresQueue:
             self._wake()
 
     def _worker(self) -> Worker:
-        return Worker(str(self._id), this_process(), self._concurrency)
+        return Worker(self._id, this_process(), self._concurrency)
 
     # Work
 
@@ -237,32 +212,30 @@ class PostgresQueue:
         free = self._concurrency - len(self._runs)
         if free <= 0:
             return False
-        stale = timedelta(seconds=self._runner.settings.lease_seconds)
-        found = await self._server.fetch(CLAIM.format(self._tables), self._id, free, stale)
+        found = await self._server.fetch(CLAIM, self._id, free, self._runner.settings.lease_seconds)
         self._more = len(found) == free
         for job in (Job(*row) for row in found):
             try:
                 await self._do(job)
             except StoreError:
                 raise
-            except Exception:  # one job that cannot be read must not end the worker
+            except Exception:  # one job that cannot be begun must not end the worker
                 log.exception("job %s is left alone", job.id)
         return self._more
 
     async def _do(self, job: Job) -> None:
-        lease = self._runner.settings.lease_seconds
-        debate_id, _, mark = (job.payload or b"").decode().partition(" ")
-        if job.entrypoint == "pause":
-            await self._pause(job, debate_id, mark)
+        debate_id, lease = job.debate_id, self._runner.settings.lease_seconds
+        if job.kind == "pause":
+            await self._pause(job)
         elif debate_id not in self._runs:
             self._jobs[debate_id] = (job, time.monotonic())
-            self._runs.begin(debate_id, self._run(job, debate_id))
+            self._runs.begin(debate_id, self._run(job))
         elif debate_id not in self._jobs or self._jobs[debate_id][0].id != job.id:
             # Either the run here is just ending, or this job is one too many.
             await self._again(job, min(SOON_SECONDS * 2.0 ** min(job.attempts, 20), lease))
 
-    async def _run(self, job: Job, debate_id: str) -> None:
-        lease = self._runner.settings.lease_seconds
+    async def _run(self, job: Job) -> None:
+        debate_id, lease = job.debate_id, self._runner.settings.lease_seconds
         try:
             await self._runner.run_queued(debate_id, self._hear, shared=True)
         except asyncio.CancelledError:
@@ -299,13 +272,13 @@ class PostgresQueue:
             self._begun.discard(debate_id)
         await self._finish(job)
 
-    async def _pause(self, job: Job, debate_id: str, run: str) -> None:
-        """A person has not answered in time what this run has asked."""
+    async def _pause(self, job: Job) -> None:
+        """A person has not answered in time what the run of its key has asked."""
         with suppress(NotFound):
-            asked = (await self._runner.store.load(debate_id)).record
-            if str(asked.run) == run:
-                await self._runner.store.pause(debate_id)
-                self.look(debate_id)
+            asked = (await self._runner.store.load(job.debate_id)).record
+            if job.key.endswith(f" {asked.run}"):
+                await self._runner.store.pause(job.debate_id)
+                self.look(job.debate_id)
         await self._finish(job)
 
     def _hear(self, event: Event) -> None:
@@ -323,15 +296,12 @@ class PostgresQueue:
 
     async def _again(self, job: Job, seconds: float) -> None:
         self._more = True
-        await self._give_back(AGAIN, job.id, timedelta(seconds=seconds))
+        await self._give_back(AGAIN, job.id, seconds, jobs.CHANNEL)
 
-    async def _give_back(self, statement: str, ids: int | list[str], *arguments: timedelta) -> None:
-        """Change jobs of this worker's; what another has taken over is left to it, and finds it should it die.
-
-        PgQueuer's own statements do not ask whose the job is, and looking first takes three more round trips.
-        """
-        sql = statement.format(self._tables)
-        await self._tried(lambda: self._server.execute(sql, self._id, ids, *arguments), f"job {ids} is still there")
+    async def _give_back(self, statement: str, ids: int | list[str], *arguments: float | str) -> None:
+        """Change jobs of this worker's; what another has taken over is left to it, and finds it should it die."""
+        done = self._server.execute
+        await self._tried(lambda: done(statement, self._id, ids, *arguments), f"job {ids} is still there")
 
     async def _lease_left(self, debate_id: str) -> float:
         """After how many seconds a debate is free, should its process have died as the one of its job may have."""
@@ -367,7 +337,7 @@ class PostgresQueue:
         await self._runner.store.note_worker(self._worker())
         if self._jobs:
             ids = [str(job.id) for job, _ in self._jobs.values()]
-            await self._server.execute(ALIVE.format(self._tables.queue_table), ids)
+            await self._server.execute(ALIVE, ids)
 
     async def _free_the_dead(self) -> None:
         """Let what dead processes of this machine were running go on at once; what others left, when its lease ends."""
@@ -385,7 +355,7 @@ class PostgresQueue:
         if len(self._runs) < self._concurrency:
             return
         began = time.monotonic() - self._runner.settings.share_seconds
-        had = [id for id, (job, at) in self._jobs.items() if at < began and job.priority < jobs.URGENT]
+        had = [id for id, (job, at) in self._jobs.items() if at < began and not job.urgent]
         waiting = (await self.backlog()).due if had else 0
         for debate_id in had[:waiting]:
             self._runs.interrupt(debate_id)

@@ -258,7 +258,7 @@ async def _migrate(connection: Connection) -> None:
             if await _version(connection) < migration.version:  # else another process was faster
                 await connection.execute(migration.sql, timeout=MIGRATION_SECONDS)
                 await connection.execute("UPDATE moot_schema SET version = $1", migration.version)
-    await jobs.install(connection)
+    await jobs.move(connection)
 
 
 async def _version(connection: Connection) -> int:
