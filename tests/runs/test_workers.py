@@ -29,7 +29,7 @@ from moot.core.debate import Failure, HumanReply, Status, Turn
 from moot.core.engine import RunResult
 from moot.core.events import DebateFailed, DebateStopped, StepRetrying
 from moot.core.stored import StoredDebate
-from moot.errors import ModelError, WrongKey
+from moot.errors import ModelError, StoreBlocked, WrongKey
 from moot.reading.views import whole_debate
 from moot.runs import runner, workers
 from moot.runs.process import this_process
@@ -645,6 +645,56 @@ async def test_a_debate_that_was_deleted_is_run_when_it_is_restored(store: Store
         await app.restore(debate_id)
         assert types(await followed(queue, debate_id))[-1] == "debate_finished"
     assert (await record(app, debate_id)).run == 1
+
+
+async def test_a_claim_looks_at_no_job_that_is_not_due(store: Store, session: Any) -> None:
+    await session.execute("""
+        INSERT INTO jobs (key, kind, debate_id, urgent, due_at)
+        SELECT 'run ' || i, 'run', 'DEB-' || i, i % 2 = 0, moot_now() + CASE WHEN i < 4990 THEN 1000 ELSE -1000 END
+        FROM generate_series(1, 5000) AS i
+    """)
+    await session.execute("ANALYZE jobs")
+    explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {workers.CLAIM}"
+    plan = await session.fetchval(explain, "me", 8, 30.0)
+    assert sum(map(int, re.findall(r'"Rows Removed by Filter": (\d+)', plan))) == 0
+    assert await session.fetch("SELECT urgent, count(*) FROM jobs WHERE worker = 'me' GROUP BY 1 ORDER BY 1") == [
+        (False, 2),
+        (True, 6),
+    ]
+
+
+async def test_a_heartbeat_keeps_no_job_alive_that_another_has_taken_over(store: Store, session: Any) -> None:
+    gate = Gate()
+    app = duel_app(store, gate, heartbeat_seconds=0.05)
+    await queued(app)
+    async with working(app):
+        await gate.reached()
+        at = await session.fetchval("UPDATE jobs SET worker = 'another', seen_at = moot_now() RETURNING seen_at")
+        await session.execute("UPDATE workers SET seen_at = 0")
+        for _ in range(2):  # one heartbeat may have been on its way
+            await until(session, "SELECT seen_at > 0 FROM workers")
+            await session.execute("UPDATE workers SET seen_at = 0")
+        assert await session.fetchval("SELECT seen_at FROM jobs") == at
+        await gate.let()
+
+
+async def test_a_question_whose_time_cannot_be_ended_now_keeps_no_other_job_waiting(
+    store: Store, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = duel_app(store)
+    (asked,) = await created(app, 1)
+    await store.take(asked, ELSEWHERE, 30)
+    await store.end(asked, 1, RunResult(Status.WAITING, due_in=0.0))
+    (other,) = await queued(app)
+    monkeypatch.setattr(store, "pause", _locked)
+    async with working(app, at_once=2) as queue:
+        assert types(await followed(queue, other))[-1] == "debate_finished"
+        monkeypatch.undo()
+        await until(session, "SELECT bool_or(status = 'stopped') FROM debates")
+
+
+async def _locked(*arguments: object) -> Any:
+    raise StoreBlocked("the table is locked")
 
 
 # People

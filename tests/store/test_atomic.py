@@ -175,7 +175,7 @@ class FaultyPostgres(Counted):
     async def open(self, url: str, monkeypatch: pytest.MonkeyPatch) -> Faulty:
         self.url = url
         self.store = await open_postgres(url, HOOKS)
-        for name in ("fetch", "fetchrow", "fetchval"):
+        for name in ("fetch", "fetchrow", "fetchval", "execute"):
             self.wrap(name, monkeypatch)
         return self
 

@@ -39,21 +39,31 @@ LEFT_OFTEN = 3
 REST_SECONDS = 0.01
 """So long a worker waits between two looks for jobs: those that come together are taken together."""
 CLAIM = """
-    WITH free AS (
+    WITH watched AS (
         SELECT id FROM jobs
-        WHERE kind IN ('run', 'pause') AND due_at <= moot_now() AND (worker IS NULL OR seen_at < moot_now() - $3)
-        ORDER BY urgent DESC, id LIMIT $2 FOR UPDATE SKIP LOCKED
+        WHERE urgent AND due_at <= (SELECT moot_now())
+            AND kind IN ('run', 'pause') AND (worker IS NULL OR seen_at < moot_now() - $3)
+        ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+    ), other AS (
+        SELECT id FROM jobs
+        WHERE NOT urgent AND due_at <= (SELECT moot_now())
+            AND kind IN ('run', 'pause') AND (worker IS NULL OR seen_at < moot_now() - $3)
+        ORDER BY due_at, id LIMIT $2 - (SELECT count(*) FROM watched) FOR UPDATE SKIP LOCKED
     ), job AS (
-        UPDATE jobs SET worker = $1, seen_at = moot_now() FROM free WHERE jobs.id = free.id RETURNING jobs.*
+        UPDATE jobs SET worker = $1, seen_at = moot_now()
+        WHERE id IN (TABLE watched UNION ALL TABLE other) RETURNING *
     )
-    SELECT id, key, kind, debate_id, urgent, attempts FROM job ORDER BY urgent DESC, id
+    SELECT id, key, kind, debate_id, urgent, attempts FROM job ORDER BY urgent DESC, due_at, id
 """
+"""Each half reads its part of the index from the longest due on, so that what is not due costs nothing; `moot_now()`
+is asked once for that, as a clock that moves cannot be looked up in an index."""
 DONE = "DELETE FROM jobs WHERE id = ANY($2::text[]::bigint[]) AND worker = $1"
 """What asyncpg does not know by heart, such as an array of numbers, each connection first asks Postgres about, which
 takes longer than all the rest: hence `text[]`."""
 AGAIN = """
     WITH job AS (
-        UPDATE jobs SET due_at = moot_now() + $3, attempts = attempts + 1, worker = NULL
+        UPDATE jobs
+        SET due_at = CASE $3::float8 WHEN 0 THEN due_at ELSE moot_now() + $3 END, attempts = attempts + 1, worker = NULL
         WHERE id = $2 AND worker = $1 RETURNING id
     )
     SELECT pg_notify($4, '') FROM job
@@ -66,11 +76,11 @@ BACKLOG = """
         greatest(moot_now() - min(due_at), 0)
     FROM jobs WHERE kind = 'run' AND worker IS NULL
 """
-ALIVE = "UPDATE jobs SET seen_at = moot_now() WHERE id = ANY($1::text[]::bigint[])"
+ALIVE = "UPDATE jobs SET seen_at = moot_now() WHERE id = ANY($2::text[]::bigint[]) AND worker = $1"
 
 
-class Job(NamedTuple):
-    """One that this worker has claimed."""
+class Claimed(NamedTuple):
+    """A job that this worker has claimed."""
 
     id: int
     key: str
@@ -90,7 +100,7 @@ class PostgresQueue:
         self._teller = Publisher(server)
         self._ear = Listener(server)
         self._runs = Runs(self._when_one_ends)
-        self._jobs: dict[str, tuple[Job, float]] = {}
+        self._jobs: dict[str, tuple[Claimed, float]] = {}
         """The job of each run, and when it began."""
         self._begun: set[str] = set()
         """The runs that have said something: they hand their debate back when they are interrupted."""
@@ -214,16 +224,14 @@ class PostgresQueue:
             return False
         found = await self._server.fetch(CLAIM, self._id, free, self._runner.settings.lease_seconds)
         self._more = len(found) == free
-        for job in (Job(*row) for row in found):
+        for job in (Claimed(*row) for row in found):
             try:
                 await self._do(job)
-            except StoreError:
-                raise
             except Exception:  # one job that cannot be begun must not end the worker
                 log.exception("job %s is left alone", job.id)
         return self._more
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: Claimed) -> None:
         debate_id, lease = job.debate_id, self._runner.settings.lease_seconds
         if job.kind == "pause":
             await self._pause(job)
@@ -234,7 +242,7 @@ class PostgresQueue:
             # Either the run here is just ending, or this job is one too many.
             await self._again(job, min(SOON_SECONDS * 2.0 ** min(job.attempts, 20), lease))
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: Claimed) -> None:
         debate_id, lease = job.debate_id, self._runner.settings.lease_seconds
         try:
             await self._runner.run_queued(debate_id, self._hear, shared=True)
@@ -272,13 +280,19 @@ class PostgresQueue:
             self._begun.discard(debate_id)
         await self._finish(job)
 
-    async def _pause(self, job: Job) -> None:
+    async def _pause(self, job: Claimed) -> None:
         """A person has not answered in time what the run of its key has asked."""
-        with suppress(NotFound):
+        try:
             asked = (await self._runner.store.load(job.debate_id)).record
             if job.key.endswith(f" {asked.run}"):
                 await self._runner.store.pause(job.debate_id)
                 self.look(job.debate_id)
+        except NotFound:
+            log.info("%s asks nobody any more", job.debate_id)
+        except StoreError as error:
+            log.warning("%s still waits: %s", job.debate_id, error)
+            await self._again(job, POLL_SECONDS)
+            return
         await self._finish(job)
 
     def _hear(self, event: Event) -> None:
@@ -286,7 +300,7 @@ class PostgresQueue:
         self._teller.emit(event)
         self._runs.hear(event)
 
-    async def _finish(self, job: Job) -> None:
+    async def _finish(self, job: Claimed) -> None:
         """Take a job from the queue, together with all that ended while others were being taken from it."""
         self._done.append(str(job.id))
         async with self._clearing:
@@ -294,7 +308,7 @@ class PostgresQueue:
                 ids, self._done = self._done, []
                 await asyncio.shield(self._give_back(DONE, ids))  # of which only one may be interrupted
 
-    async def _again(self, job: Job, seconds: float) -> None:
+    async def _again(self, job: Claimed, seconds: float) -> None:
         self._more = True
         await self._give_back(AGAIN, job.id, seconds, jobs.CHANNEL)
 
@@ -337,7 +351,7 @@ class PostgresQueue:
         await self._runner.store.note_worker(self._worker())
         if self._jobs:
             ids = [str(job.id) for job, _ in self._jobs.values()]
-            await self._server.execute(ALIVE, ids)
+            await self._server.execute(ALIVE, self._id, ids)
 
     async def _free_the_dead(self) -> None:
         """Let what dead processes of this machine were running go on at once; what others left, when its lease ends."""

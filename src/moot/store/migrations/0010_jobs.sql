@@ -12,6 +12,6 @@ CREATE TABLE jobs (
     worker TEXT, -- who does it
     seen_at DOUBLE PRECISION -- when that one last showed that it is alive
 );
-CREATE INDEX jobs_in_their_order ON jobs (urgent DESC, id);
+CREATE INDEX jobs_in_their_order ON jobs (urgent, due_at, id);
 CREATE INDEX jobs_of_a_debate ON jobs (debate_id);
 */
