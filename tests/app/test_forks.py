@@ -9,7 +9,7 @@ import pytest
 
 from moot.app import App
 from moot.core.debate import Origin, Status
-from moot.errors import InvalidInput, NotFound
+from moot.errors import InvalidInput, ModelError, NotFound, ScriptChanged
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
 from stage import Panelists, sensible
@@ -83,6 +83,18 @@ async def test_a_stopped_debate_whose_model_is_gone_goes_on_in_a_fork_with_anoth
     assert {turn.model for turn in (await app.load(made.id)).turns[2:]} == {"scripted:other"}
 
 
+async def test_a_debate_that_failed_while_several_spoke_at_once_is_forked_at_the_first_turn_it_lacks() -> None:
+    app = scripted_app(ScriptedModel(sensible, faults={3: ModelError("the model is gone")}))
+    debate_id = await played(app, ballots=6)
+    stored = await app.load(debate_id)
+    assert (stored.record.status, [turn.position for turn in stored.turns]) == (Status.FAILED, [0, 1, 3, 4, 5, 6])
+    with pytest.raises(InvalidInput, match=r"has 2 turns before the first that it lacks; fork it at .* from 0 to 2"):
+        await app.fork(debate_id, 3)
+    made = await app.fork(debate_id, settings={"model": "scripted:other"})
+    assert made.origin == Origin(debate_id, 2)
+    assert (await app.run(made.id, ignore)).status is Status.FINISHED
+
+
 async def test_an_outcome_tells_of_every_model_that_spoke_in_the_fork_or_before_it(model: ScriptedModel) -> None:
     app = scripted_app(model)
     debate_id = await played(app)
@@ -138,12 +150,29 @@ async def test_without_a_position_a_finished_debate_is_forked_before_its_last_st
     assert [summary.usage.calls for summary in await app.listing.page()] == [1, 5]
 
 
-async def test_a_seat_that_the_origin_did_not_have_gets_the_usual_model(model: ScriptedModel) -> None:
+async def test_a_seat_that_the_fork_s_settings_add_gets_the_usual_model(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    debate_id = await played(app)
+    assert "voter" not in (await app.load(debate_id)).record.seats
+    made = await app.fork(debate_id, 0, {"ballots": 3})
+    assert made.seats["voter"].model == made.seats["judge"].model
+    assert (await app.run(made.id, ignore)).status is Status.FINISHED
+
+
+async def test_a_debate_from_before_its_format_had_a_seat_is_forked_without_it(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    stored = await app.load(await played(app, depth="normal", ballots=0))
+    settings = {name: value for name, value in stored.record.settings.items() if name != "ballots"}
+    older = stored._replace(record=replace(stored.record, settings=settings))
+    assert list((await app.drafts.fork(older, 2, {})).seats) == list(stored.record.seats)
+
+
+async def test_a_debate_that_cannot_be_replayed_here_is_not_forked_and_says_why(model: ScriptedModel) -> None:
     app = scripted_app(model)
     stored = await app.load(await played(app))
-    seats = {name: seat for name, seat in stored.record.seats.items() if name != "judge"}
-    without = stored._replace(record=replace(stored.record, seats=seats))
-    assert list((await app.drafts.fork(without, 2, {})).seats) == ["debater_a", "debater_b", "judge"]
+    other = stored._replace(turns=(replace(stored.turns[0], seat="debater_b"), *stored.turns[1:]))
+    with pytest.raises(ScriptChanged, match=f"turn 0 of {stored.record.id} is debater_b/argument"):
+        await app.drafts.fork(other, 2, {})
 
 
 async def test_a_fork_repeated_under_its_key_is_made_once(model: ScriptedModel) -> None:

@@ -27,6 +27,7 @@ from moot.records.precedents import precedents
 from moot.retrieval.folders import MAX_FILES
 from moot.retrieval.library import Library
 from moot.retrieval.sources import read_sent
+from moot.runs.retries import first_missing
 from moot.settings import AppSettings
 from moot.text.plain import clean
 
@@ -129,7 +130,7 @@ class Drafts:
             seats=changed.seats,
             created_at=time.time(),
         )
-        there = len(origin.turns) if position is None else position
+        there = first_missing(origin) if position is None else position
         as_before = replace(record, settings=before.settings)
         while position is None and there and not next_steps(as_before, origin.turns[:there], format):
             there -= 1
@@ -161,15 +162,18 @@ class Drafts:
         return origin._replace(turns=tuple(kept(turn) if is_change(turn) else turn for turn in origin.turns))
 
     async def with_changes(self, before: Record, changes: Mapping[str, JsonValue]) -> Record:
-        """A debate with other settings; a seat keeps the model it has where none is chosen anew."""
+        """A debate with other settings; a seat keeps the model it has where none is chosen anew.
+
+        A seat that it has not, though its settings have it, is one that its format got later: it goes on without it.
+        """
         format = known_formats.of_record(self._formats, before)
-        checked = self.changed(before, changes)
+        checked, had = self.changed(before, changes), format.settings.model_validate(before.settings)
         seats = {
             seat.name: _seated(seat, before.seats[seat.name], checked, changes)
             if seat.name in before.seats
             else await self._seat_settings(checked, seat)
             for seat in format.seats
-            if seat.player == "model" and checked.seated(seat)
+            if seat.player == "model" and checked.seated(seat) and (seat.name in before.seats or not had.seated(seat))
         }
         record = replace(before, settings=checked.model_dump(mode="json"), seats=seats)
         if checked.max_cost is not None:
@@ -334,12 +338,13 @@ def _chooses(seat: Seat, changes: Mapping[str, JsonValue]) -> bool:
 
 
 def _check_fork(record: Record, origin: StoredDebate, position: int, format: AnyFormat) -> None:
-    before, there, turns = origin.record, len(origin.turns), origin.turns[:position]
-    if not 0 <= position <= there or [turn.position for turn in turns] != list(range(position)):
-        raise InvalidInput(f"{before.id} has {there} turns; fork it at a position from 0 to {there}")
+    before, there, turns = origin.record, first_missing(origin), origin.turns[:position]
+    if not 0 <= position <= there:
+        lacking = " before the first that it lacks" if there < len(origin.turns) else ""
+        raise InvalidInput(f"{before.id} has {there} turns{lacking}; fork it at a position from 0 to {there}")
     less = f"fork {before.id} at an earlier position, or change less"
+    asked = replayed_steps(before, turns, format)
     try:
-        asked = replayed_steps(replace(record, settings=before.settings), turns, format)
         steps = replayed_steps(record, turns, format)
         if not next_steps(record, turns, format):
             raise InvalidInput(f"after {position} turns {before.id} is through; fork it at an earlier position")
