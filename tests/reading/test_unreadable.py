@@ -22,7 +22,7 @@ from moot.reading.debate import Reading
 from moot.reading.unreadable import UNREADABLE
 from moot.store.sqlite import open_sqlite
 from moot.testing import ScriptedModel, scripted_app
-from stage import sensible
+from stage import Panelists, sensible
 from web.live import Live, serving
 from web.theatre import company
 
@@ -186,3 +186,21 @@ async def test_an_outcome_that_is_no_object_is_shown_as_one_that_cannot_be_read(
         UNREADABLE
     ]
     await app.close()
+
+
+async def test_a_debate_that_waits_with_a_question_that_cannot_be_known_is_shown_and_can_be_stopped(
+    tmp_path: Path,
+) -> None:
+    store = await open_sqlite(tmp_path / "moot.db")
+    app = scripted_app(ScriptedModel(Panelists()), store)
+    debate = (await app.create("panel", "Redis?", {"max_rounds": 1})).id
+    await app.run(debate, lambda event: None)
+    change(tmp_path / "moot.db", debate, format="gone")
+    async with serving(app) as live:
+        page = await live.get(f"/debates/{debate}")
+        assert (page.status, "It waits for an answer to a question that is not known here" in page.body) == (200, True)
+        assert f'action="/debates/{debate}/stop"' in page.body
+        assert f'action="/debates/{debate}/resume"' not in page.body
+        assert (await live.get(f"/api/debates/{debate}")).body["question"] is None
+        assert (await live.post(f"/api/debates/{debate}/stop")).body["status"] == "stopped"
+        assert (await live.get(f"/debates/{debate}")).status == 200
