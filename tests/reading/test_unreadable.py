@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,14 @@ async def test_a_debate_that_waits_with_a_question_that_cannot_be_known_is_shown
         assert (await live.get(f"/api/debates/{debate}")).body["question"] is None
         assert (await live.post(f"/api/debates/{debate}/stop")).body["status"] == "stopped"
         assert (await live.get(f"/debates/{debate}")).status == 200
+
+
+async def test_a_debate_whose_provider_is_gone_is_shown_and_names_its_model(tmp_path: Path) -> None:
+    app = scripted_app(ScriptedModel(sensible), await open_sqlite(tmp_path / "moot.db"))
+    record = await app.create("duel", "Cats?", {"max_rounds": 1})
+    seats = {name: asdict(replace(seat, model="gone:away")) for name, seat in record.seats.items()}
+    change(tmp_path / "moot.db", debate := record.id, seats=json.dumps(seats))
+    async with serving(app) as live:
+        for _ in range(2):
+            page = await live.get(f"/debates/{debate}")
+            assert (page.status, "gone:away" in page.body) == (200, True)

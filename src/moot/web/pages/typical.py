@@ -8,7 +8,7 @@ import logging
 from moot.app import App
 from moot.app.estimates import expected
 from moot.core.debate import Record, Usage
-from moot.errors import MootError
+from moot.errors import InvalidInput, MootError
 
 log = logging.getLogger(__name__)
 MOST = 200
@@ -34,7 +34,10 @@ class TypicalCosts:
 
     def _has_price(self, record: Record) -> bool:
         cost = self._app.models.prices.cost
-        return any(cost(seat.model, Usage(calls=1)) is not None for seat in record.seats.values())
+        try:
+            return any(cost(seat.model, Usage(calls=1)) is not None for seat in record.seats.values())
+        except InvalidInput:  # its provider is not known any more
+            return False
 
     async def _reckon(self, record: Record) -> None:
         try:
