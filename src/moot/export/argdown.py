@@ -15,6 +15,7 @@ from moot.core.events import TurnFinished
 from moot.core.points import Point
 from moot.core.record import iso
 from moot.reading.debate import Reading
+from moot.text.plain import shortened_at_word
 
 MAX_TITLE = 80
 MAX_TEXT = 600
@@ -89,21 +90,12 @@ def _line(text: str) -> str:
 
 
 def _escaped(line: str, longest: int) -> str:
-    return _SYNTAX.sub(r"\\\g<0>", _short(line, longest))
-
-
-def _short(line: str, longest: int) -> str:
-    """Cut at a word, where there are words."""
-    if len(line) <= longest:
-        return line
-    cut = line[: longest - 1]
-    at = cut.rfind(" ")
-    return f"{cut[:at] if at > longest // 2 else cut}…"
+    return _SYNTAX.sub(r"\\\g<0>", shortened_at_word(line, longest))
 
 
 def _title(text: str) -> str:
     """Nothing can be escaped between a point's brackets."""
-    return _short(_line(_NO_TITLE.sub(" ", text)).lstrip("- "), MAX_TITLE)
+    return shortened_at_word(_line(_NO_TITLE.sub(" ", text)).lstrip("- "), MAX_TITLE)
 
 
 def _tag(text: str) -> str:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from textwrap import shorten
 from typing import Protocol
 
 from rich.cells import cell_len
@@ -29,7 +28,7 @@ from moot.core.format import AnyFormat, Side
 from moot.reading.words import is_speech, retry_text, short_model, title_of
 from moot.terminal.console import Bottom, wrap
 from moot.terminal.tables import INDENT, MAX_LINE
-from moot.text.plain import printable
+from moot.text.plain import printable, shortened_at_word
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 SECONDS_PER_FRAME = 0.05
@@ -269,7 +268,7 @@ def turn_lines(format: AnyFormat, sides: Mapping[str, Side], turn: TurnFinished,
 
 def folded_line(turn: TurnFinished) -> str:
     """A turn that only examines others: who, what code makes of it, and how it begins."""
-    found = (*turn.marks, *turn.notes, shorten(turn.content, MAX_FOLDED, placeholder=" …"))
+    found = (*turn.marks, *turn.notes, shortened_at_word(" ".join(turn.content.split()), MAX_FOLDED))
     return printable(f"· {title_of(turn)}, {turn.kind}: {' · '.join(found)}")
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from moot.text.plain import shortened_at_word
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -105,6 +107,11 @@ def edited(text: str, edit: Callable[[str], str]) -> str:
 def in_line(text: str) -> str:
     """Text as a part of one line of markdown, shown letter by letter."""
     return re.sub(r"([\\`*_\[\]<>|~#!&$])", r"\\\1", " ".join(readable(text).split()))
+
+
+def in_title(text: str) -> str:
+    """Text as a title: in one line, and not longer than one."""
+    return in_line(shortened_at_word(" ".join(text.split()), MAX_TITLE))
 
 
 def unmarked(text: str) -> str:

@@ -40,6 +40,15 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
+def shortened_at_word(text: str, length: int) -> str:
+    """The same, cut at a word where that leaves more than half: many languages have no spaces between words."""
+    if len(text) <= length:
+        return text
+    cut = text[: length - 1]
+    at = cut.rfind(" ")
+    return f"{cut[:at] if at > length // 2 else cut}…"
+
+
 def capitalized(text: str) -> str:
     """With a capital at its beginning, and all else as it is."""
     return text[:1].upper() + text[1:]

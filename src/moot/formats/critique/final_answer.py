@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from textwrap import shorten
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -15,7 +14,7 @@ from moot.core.script import Debate
 from moot.core.trust import CHECKS, Trust
 from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
 from moot.text.language import Language
-from moot.text.markdown import contained, front_matter, in_line, table_of
+from moot.text.markdown import MAX_TITLE, contained, front_matter, in_line, in_title, table_of
 from moot.trust.caveats import about_models, about_turns, untold
 from moot.trust.figures import provenance
 from moot.trust.figures import section as figures_section
@@ -26,7 +25,6 @@ REASONS = {
     "no_grave_issues": "no critical and no major issue remained",
     "no_critical_issues": "no critical issue remained",
 }
-MAX_TITLE = 120
 
 
 class UsedTemplate(BaseModel):
@@ -211,7 +209,7 @@ def _heading(outcome: FinalAnswer, record: Record) -> Iterator[str]:
             "templates": list(outcome.templates),
         }
     ).rstrip("\n")
-    yield f"# {in_line(shorten(question, MAX_TITLE, placeholder='…'))}"
+    yield f"# {in_title(question)}"
     yield f"**{in_line(outcome.headline())}**"
     if outcome.trust:
         reasons = "\n".join(f"- {in_line(reason)}" for reason in outcome.trust.reasons)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from moot.core.debate import Record, Turn
@@ -13,7 +12,7 @@ from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.settings import TITLES, EvaluationSettings, Topic
 from moot.text.language import Language
-from moot.text.markdown import MAX_TITLE, contained, in_line, table_of
+from moot.text.markdown import contained, in_line, in_title, table_of
 from moot.trust.figures import section
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ def document(card: Scorecard, record: Record, turns: Sequence[Turn]) -> str:
 
 
 def _head(card: Scorecard, record: Record) -> Iterator[str]:
-    topic = in_line(shorten(record.topic, MAX_TITLE, placeholder=" …"))
-    yield card.say("# Evaluation: {topic}", topic=topic)
+    yield card.say("# Evaluation: {topic}", topic=in_title(record.topic))
     on = iso(record.finished_at or record.created_at)[:10]
     models = ", ".join(dict.fromkeys(name.rpartition("#")[2] for name in card.models.values()))
     yield f"{on} · {record.id} · {in_line(models)}"

@@ -13,6 +13,7 @@ from moot.core.debate import Issue, Record, Turn
 from moot.core.record import iso
 from moot.text.language import sentences
 from moot.text.markdown import contained, front_matter, in_line
+from moot.text.plain import shortened_at_word
 from moot.trust.figures import section
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SHORT = 160
 
 def first_sentence(text: str) -> str:
     sentence = next(iter(sentences(" ".join(text.split()))), "")
-    return sentence if len(sentence) <= SHORT else sentence[: SHORT - 1].rsplit(" ", 1)[0] + "…"
+    return shortened_at_word(sentence, SHORT)
 
 
 def level(outcome: Decision) -> str:
