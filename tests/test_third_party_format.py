@@ -308,6 +308,8 @@ async def test_its_form_question_chart_and_reason_are_on_the_pages() -> None:
     async with serving(scripted_app(ScriptedModel(scripted), formats=load())) as live:
         form = parsed((await live.get("/new?format=socratic")).body).one("section", aria_label="Settings of socratic")
         assert _labels(form)[:2] == ["Ask me after each reply", "The questioner is"]
+        bills = [(await live.get(f"/new?format={name}")).body for name in ("socratic", "poll", "duel")]
+        assert ["Medium confidence" in each for each in bills] == [False, False, True]
         debate_id = await live.create("All swans are white", "socratic")
         assert (await live.ended(debate_id))["question"] == "Does the thesis still hold for you?"
         assert _buttons(await _page(live, debate_id)) == ["Ask on", "Add something", "I have heard enough"]

@@ -98,7 +98,8 @@ class NewDebate:
             options = [option.value for option in depth.options] if depth else []
             each = {value: await self._app.estimate(chosen, topic, {**wanted, "depth": value}) for value in options}
             found = each[depth.value] if depth else await self._app.estimate(chosen, topic, wanted)
-            return bill(found, {f"{chosen}.depth.{value}": f"about {sum_text(found)}" for value, found in each.items()})
+            prices = {f"{chosen}.depth.{value}": f"about {sum_text(found)}" for value, found in each.items()}
+            return bill(found, prices, is_examined=depth is not None)
         except InvalidFields:
             return Bill(fault="The estimate comes when all that is marked or needed is filled in.")
         except MootError as error:

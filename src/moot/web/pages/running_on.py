@@ -76,7 +76,8 @@ class Bill(NamedTuple):
     """Why it cannot be told yet."""
 
 
-def bill(found: Expected, prices: Mapping[str, str]) -> Bill:
+def bill(found: Expected, prices: Mapping[str, str], is_examined: bool) -> Bill:
+    """What the form says of a debate; of confidence only where the format has its outcome examined."""
     typical, most, models = found.typical, found.most, Counter(map(_named, found.models))
     return Bill(
         sum=sum_text(found),
@@ -85,7 +86,7 @@ def bill(found: Expected, prices: Mapping[str, str]) -> Bill:
         calls=f"about {typical.calls}",
         tokens=f"{thousands(typical.input_tokens)} in, {thousands(typical.output_tokens)} out",
         warning=found.duration.warning,
-        one_model=len(models) == 1,
+        one_model=is_examined and len(models) == 1,
         prices=prices,
     )
 
