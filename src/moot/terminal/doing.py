@@ -76,6 +76,7 @@ def _event_loop(lasts: bool) -> Callable[[Command], Exit | None]:
 
 def _log_to_file() -> None:
     folder = data_folder()
+    logging.raiseExceptions = False  # a log that cannot be written is no reason to fill the screen
     with suppress(OSError):  # no place for a log is no reason not to work
         private_folder(folder, own=True)
         private_file(folder / "moot.log")
