@@ -28,6 +28,8 @@ class Proxy(NamedTuple):
         return {"Proxy-Authorization": f"Basic {given}"} if self.user else {}
 
     def refusal(self, status: int) -> str:
+        if status == 407 and self.user:
+            return f"the proxy {self.url} refused the login in {self.variable}: check its user and password (@ is %40)"
         if status == 407:
             return f"the proxy {self.url} wants a login: write http://USER:PASSWORD@HOST:PORT into {self.variable}"
         return f"the proxy {self.url} of {self.variable} refused the connection ({status}); NO_PROXY names exceptions"
