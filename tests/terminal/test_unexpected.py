@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +36,13 @@ def test_a_log_that_cannot_be_written_does_not_fill_the_screen() -> None:
         timeout=PATIENCE,
     )
     assert ran.stderr == "moot: something went wrong inside (RuntimeError); moot.log tells more\n"
+
+
+def test_a_folder_that_was_removed_under_ones_feet_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert run_command(_broken()) is Exit.FAILED
+    assert capsys.readouterr().err == "moot: the folder you are in is not there any more: go to another one\n"

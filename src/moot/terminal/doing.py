@@ -35,6 +35,11 @@ def run_command(command: Command, runs_debates: bool = False, stays: bool = Fals
     except KeyboardInterrupt:
         command.close()
         return Exit.INTERRUPTED
+    except FileNotFoundError as error:
+        command.close()
+        if error.filename:
+            raise
+        return print_error("the folder you are in is not there any more: go to another one", Exit.FAILED)
     try:
         with screens() if runs_debates else nullcontext():
             return _code_of(command, runs_debates or stays)
