@@ -22,12 +22,23 @@ class FileServer:
         """After so many bytes of its body each answer ends in the middle, one for each request."""
         self.ranges: list[str | None] = []
         """What was asked for, request by request."""
+        self.rest: int | None = None
+        """How it answers who asks for the rest: 416, or 206 with the whole file; None is as it should."""
+        self.refusal = 0
+        """The status it refuses everything with."""
         self.url = ""
 
     async def send(self, request: web.Request) -> web.StreamResponse:
         wanted = request.headers.get("Range")
         self.ranges.append(wanted)
         start = 0
+        if self.refusal:
+            return web.Response(status=self.refusal)
+        if wanted and self.rest == 416:
+            return web.Response(status=416)
+        if wanted and self.rest == 206:
+            size = len(self.content)
+            return web.Response(status=206, body=self.content, headers={"Content-Range": f"bytes 0-{size - 1}/{size}"})
         if wanted and request.headers.get("If-Range") == self.etag:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
         if start and start >= len(self.content):

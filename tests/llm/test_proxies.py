@@ -142,6 +142,14 @@ async def test_a_proxy_that_wants_a_login_says_where_to_write_it(server: ModelSe
     assert str(raised.value) == said
 
 
+async def test_a_login_that_a_proxy_refuses_is_told_without_the_password(server: ModelServer) -> None:
+    async with proxy_to(server, "ada:p@ss") as proxy:
+        with pytest.raises(Unreachable) as raised:
+            await say({"HTTP_PROXY": f"http://ada:wrong@{proxy.url}"})
+    said = f"the proxy http://{proxy.url} refused the login in HTTP_PROXY: check its user and password (@ is %40)"
+    assert str(raised.value) == said
+
+
 async def test_a_proxy_that_is_not_there_is_named() -> None:
     with pytest.raises(Unreachable, match=r"^cannot reach the proxy http://127.0.0.1:9 that HTTP_PROXY names$"):
         await say({"HTTP_PROXY": "http://ada:secret@127.0.0.1:9"})
@@ -205,3 +213,9 @@ async def test_a_file_of_this_machine_is_fetched_without_the_proxy_and_a_login_t
         assert proxy.asked == []
         with pytest.raises(Unreachable, match="wants a login: write http://USER:PASSWORD@HOST:PORT into HTTP_PROXY"):
             await pull("http://hub.example/file.gguf", "other", "http://hub.example", None, lambda *_: None)
+
+
+async def test_a_proxy_that_is_not_there_is_named_where_a_file_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://ada:secret@127.0.0.1:9")
+    with pytest.raises(Unreachable, match=r"^cannot reach the proxy http://127.0.0.1:9 that HTTP_PROXY names$"):
+        await pull("http://hub.example/file.gguf", "other", "http://hub.example", None, lambda *_: None)

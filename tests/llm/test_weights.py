@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import resource
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from badserver import BadServer, StreamFormat
 from fileserver import FileServer, file_server
 
 from moot.errors import InvalidInput, Missing, Unreachable
@@ -39,7 +42,7 @@ def kept() -> list[str]:
 async def test_a_pulled_file_is_a_local_model_by_its_name(server: FileServer) -> None:
     seen: list[tuple[int, int | None]] = []
     name, fetched = await pull(server.url, None, HUB, SUM, lambda have, whole: seen.append((have, whole)))
-    assert (name, fetched) == ("file", (SUM, True))
+    assert (name, fetched) == ("file", (SUM, True, True))
     assert find_weights("file").read_bytes() == CONTENT
     assert (seen[0], seen[-1]) == ((0, len(CONTENT)), (len(CONTENT), len(CONTENT)))
     assert kept() == ["file.gguf"]
@@ -59,7 +62,7 @@ def test_a_file_too_small_for_long_prompts_is_asked_as_the_built_in_model_is(tmp
 async def test_a_file_of_a_hub_is_checked_against_the_checksum_that_the_hub_names(server: FileServer) -> None:
     hub = server.url.removesuffix("/file.gguf")
     server.named_sha256 = SUM
-    assert await pull("acme/tiny/file.gguf", "mine", hub, None, unseen) == ("mine", (SUM, True))
+    assert await pull("acme/tiny/file.gguf", "mine", hub, None, unseen) == ("mine", (SUM, True, True))
     server.named_sha256 = "0" * 64
     with pytest.raises(InvalidInput, match=f"has the SHA-256 {SUM}, expected was {'0' * 64}"):
         await pull("acme/tiny/file.gguf", "other", hub, None, unseen)
@@ -82,7 +85,7 @@ async def test_a_hub_that_sends_one_nowhere_is_given_up(server: FileServer, loca
 
 
 async def test_nobody_named_a_checksum_is_said(server: FileServer) -> None:
-    assert (await pull(server.url, None, HUB, None, unseen))[1] == (SUM, False)
+    assert (await pull(server.url, None, HUB, None, unseen))[1] == (SUM, False, True)
 
 
 async def test_a_cut_line_is_taken_up_where_it_was_cut(server: FileServer) -> None:
@@ -127,6 +130,113 @@ async def test_a_part_that_is_longer_than_the_file_is_fetched_anew(server: FileS
     server.content = b"GGUF" + b"short"
     await download(server.url, tmp_path / "f", None, unseen)
     assert (tmp_path / "f").read_bytes() == b"GGUFshort"
+
+
+async def test_a_server_that_sends_another_part_than_the_rest_is_asked_for_all(server: FileServer) -> None:
+    server.cuts, server.rest = [300_000], 206
+    await pull(server.url, None, HUB, None, unseen)
+    assert find_weights("file").read_bytes() == CONTENT
+    assert [wanted is None for wanted in server.ranges] == [True, False, True]
+
+
+@pytest.mark.parametrize("rest", [206, 416])
+async def test_a_server_that_cuts_and_never_sends_the_rest_is_given_up(server: FileServer, rest: int) -> None:
+    server.cuts, server.rest = [300_000] * 20, rest
+    with pytest.raises(Unreachable, match=r"the connection was closed in the middle"):
+        await pull(server.url, None, HUB, None, unseen)
+    assert len(server.ranges) < 10
+
+
+async def test_a_file_that_is_being_fetched_already_is_not_fetched_into_the_same_place(server: FileServer) -> None:
+    both = await asyncio.gather(*(pull(server.url, None, HUB, None, unseen) for _ in "ab"), return_exceptions=True)
+    assert both[0] == ("file", (SUM, False, True))
+    assert str(both[1]) == f"{server.url} is being fetched already: wait until that is done"
+    assert find_weights("file").read_bytes() == CONTENT
+    assert kept() == ["file.gguf"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "401 Unauthorized: it wants a login; fetch the file yourself, and name it as local:./FILE.gguf"),
+        (429, "429 Too Many Requests: try again later"),
+        (503, "503 Service Unavailable: try again later"),
+    ],
+)
+async def test_a_refusal_is_told_with_what_can_be_done(server: FileServer, status: int, said: str) -> None:
+    server.refusal = status
+    with pytest.raises((Missing, Unreachable)) as raised:
+        await pull(server.url, None, HUB, None, unseen)
+    assert str(raised.value) == f"{server.url} answered {said}"
+
+
+async def test_what_has_arrived_stays_when_a_server_is_overloaded(server: FileServer) -> None:
+    server.cuts = [300_000, 0, 0, 0]
+    with pytest.raises(Unreachable):
+        await pull(server.url, None, HUB, None, unseen)
+    server.refusal = 503
+    with pytest.raises(Unreachable, match=r"try again later; [1-9][\d,]+ bytes are kept, and the same command goes on"):
+        await pull(server.url, None, HUB, None, unseen)
+
+
+async def test_nothing_is_promised_to_go_on_where_the_server_does_not_name_its_version(server: FileServer) -> None:
+    server.cuts, server.etag = [300_000] * 5, None
+    with pytest.raises(Unreachable, match=r"the connection was closed in the middle$"):
+        await pull(server.url, None, HUB, None, unseen)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://127.0.0.1:99999/f.gguf", "http://127.0.0.1:99999/f.gguf is no address of a file: write https://…"),
+        (
+            "http://127.0.0.1:1/f.gguf",
+            "cannot fetch http://127.0.0.1:1/f.gguf: cannot reach 127.0.0.1:1: is the server",
+        ),
+        (
+            "http://nowhere.invalid/f.gguf",
+            "cannot fetch http://nowhere.invalid/f.gguf: cannot reach nowhere.invalid:80: no such host",
+        ),
+    ],
+)
+async def test_an_address_that_leads_nowhere_is_told_in_our_words(address: str, said: str) -> None:
+    with pytest.raises((InvalidInput, Unreachable)) as raised:
+        await pull(address, None, HUB, None, unseen)
+    assert str(raised.value).startswith(said)
+
+
+async def test_what_is_no_web_server_is_told_so(server: FileServer) -> None:
+    async def answer(stream: StreamFormat) -> None:
+        await stream.send(b"SSH-2.0 hello\r\n\r\n")
+
+    async with BadServer(answer, answer, answer) as ssh:
+        with pytest.raises(Unreachable, match=r": the server does not speak HTTP$"):
+            await pull(f"{ssh.url}/f.gguf", None, HUB, None, unseen)
+
+
+async def test_a_file_whose_end_could_be_missing_unnoticed_is_told_so() -> None:
+    async def answer(stream: StreamFormat) -> None:
+        await stream.send(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nGGUF...")
+        stream.writer.close()
+
+    async with BadServer(answer, answer) as server:
+        assert not (await pull(f"{server.url}/f.gguf", "f", HUB, None, unseen))[1].whole
+        sha256 = hashlib.sha256(b"GGUF...").hexdigest()
+        assert (await pull(f"{server.url}/f.gguf", "g", HUB, sha256, unseen))[1].whole
+
+
+async def test_a_full_disk_is_told_and_what_has_arrived_stays(server: FileServer) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
+    try:
+        with pytest.raises(
+            InvalidInput, match=r"cannot write .*file\.new\.part: File too large; 300,000 bytes are kept"
+        ):
+            await pull(server.url, None, HUB, None, unseen)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    await pull(server.url, None, HUB, SUM, unseen)
+    assert server.ranges == [None, "bytes=300000-"]
 
 
 async def test_another_file_than_was_meant_leaves_nothing_behind(server: FileServer) -> None:

@@ -117,6 +117,15 @@ async def test_speeches_come_word_by_word_one_after_the_other_and_what_examines_
     assert len(finished) > len(speeches)
 
 
+async def test_where_no_live_text_can_be_drawn_a_speech_is_there_before_it_is_waited_for() -> None:
+    played = await demo._played(find("four-day-week"))
+    shown = [event async for event in demo._paced(played, speed=1e6, whole=True)]
+    chunks = [at for at, event in enumerate(shown) if isinstance(event, TurnChunk)]
+    assert isinstance(shown[chunks[0] - 1], TurnFinished)
+    positions = [event.position for event in shown if isinstance(event, TurnFinished)]
+    assert len(positions) == len(set(positions))
+
+
 def test_enter_shows_the_rest_of_a_speech_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, keys = os.pipe()
     with os.fdopen(terminal) as typed, os.fdopen(keys, "wb"):

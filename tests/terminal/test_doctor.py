@@ -108,6 +108,8 @@ def test_the_built_in_model_is_not_loaded(server: ModelServer) -> None:
         ("formats: {duel: {model: 'local:smolm2'}}", "no local model is named 'smolm2', did you mean smollm2?"),
         ("prompts: nowhere", "there is no"),
         ("prices: {opnai:gpt: {input: 1, output: 1}}", "settings: prices: no provider in 'opnai:gpt', did you mean"),
+        ("port: 1\nport: 2", "own.yaml: line 2: 'port' stands here a second time"),
+        ("formats:\n  duel: {depth: quick}\n  duel: {max_rounds: 2}", "own.yaml: line 3: 'duel' stands here a second"),
         ("retrieval: {embeder: ollama}", "retrieval.embeder: not known, did you mean embedder?"),
     ],
 )
@@ -139,6 +141,29 @@ def test_certificates_that_are_not_there_are_told() -> None:
     ran = run("doctor", env={"SSL_CERT_FILE": "/nowhere/company.pem"})
     said = "✗ certificates /nowhere/company.pem\n    SSL_CERT_FILE names no file; name one, or unset it\n"
     assert (ran.code, said in ran.out) == (1, True), ran.out
+
+
+def test_a_file_that_holds_no_certificates_and_a_folder_that_is_not_there_are_told(tmp_path: Path) -> None:
+    (tmp_path / "company.pem").write_text("not yet")
+    ran = run("doctor", env={"SSL_CERT_FILE": f"{tmp_path}/company.pem", "SSL_CERT_DIR": "/nowhere"})
+    said = f"✗ certificates {tmp_path}/company.pem\n    SSL_CERT_FILE names a file that holds no certificates in PEM"
+    assert (ran.code, said in ran.out) == (1, True), ran.out
+    assert "✗ certificates /nowhere\n    SSL_CERT_DIR names no folder; name one, or unset it\n" in ran.out
+
+
+def test_a_server_that_would_not_start_without_a_token_is_told() -> None:
+    ran = run("doctor", env={"MOOT_HOST": "0.0.0.0", "MOOT_MODEL": "local:smollm2"})
+    said = "✗ pages at http://0.0.0.0:8321\n    listening on 0.0.0.0 lets others in: set MOOT_TOKEN"
+    assert (ran.code, said in ran.out) == (1, True), ran.out
+
+
+def test_a_prompt_file_with_a_wrong_name_is_told_the_right_one(tmp_path: Path) -> None:
+    for name in ("dule/argument.md", "duel/argumnt.md", "duel/zzzzzzzz.md"):
+        (tmp_path / "own" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "own" / name).write_text("Speak.")
+    told = run("doctor", env={"MOOT_PROMPTS": "own", "MOOT_MODEL": "local:smollm2"}).out
+    assert told.count("no format has such a prompt, did you mean duel/argument.md?") == 2, told
+    assert told.count("no format has such a prompt, so it is never used") == 1
 
 
 def test_a_folder_of_prompts_that_is_not_there_is_told_once() -> None:

@@ -465,7 +465,7 @@ duel DEB-ID · mock in every seat
 
   Trust: Low
     - judged once: whether another judging would say the
-  same is not known
+      same is not known
 
   ! one model, mock, spoke in every seat
   Ended because all rounds were played.

@@ -18,16 +18,19 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from moot.errors import InvalidInput, Missing, Unreachable
+from moot.errors import InvalidInput, Missing, MootError, Unreachable
 from moot.llm.addresses import public_name
-from moot.llm.proxies import proxy_for
-from moot.text.files import put, write_whole
+from moot.llm.proxies import Proxy, proxy_for, why_unreachable
+from moot.text.files import alone, put, write_whole
+from moot.text.plain import printable
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with the bytes that are there, and with those there will be, where the server says so."""
 
 _ATTEMPTS = 3
-"""So many in a row may bring nothing before it is given up."""
+"""So many in a row may come no further than an earlier one before it is given up."""
+_SILENCE = 60
+"""Seconds without a byte."""
 _CHUNK = 1 << 18
 _MAX_WAY = 10
 """So often a server may name another place before the file comes."""
@@ -39,16 +42,36 @@ class Fetched(NamedTuple):
     sha256: str
     checked: bool
     """Whether it is the checksum that the caller or the server named before."""
+    whole: bool = True
+    """Whether it would have been noticed that its end is missing."""
+
+
+class _Told(NamedTuple):
+    """What a server says of its file."""
+
+    sha256: str | None
+    end: bool
+    """Whether it is noticed when its end is missing: by its size, or as it comes in chunks."""
 
 
 async def download(url: str, target: Path, sha256: str | None, progress: Progress) -> Fetched:
     """Fetch a file; what an earlier attempt left at `target`.part is gone on with if the server still has the same."""
     part = _Part(url, target.with_name(f"{target.name}.part"))
-    timeout = aiohttp.ClientTimeout(total=None, connect=20, sock_read=60)
+    with alone(target.with_name(f"{target.name}.lock")) as free:
+        if not free:
+            raise Unreachable(f"{part.name} is being fetched already: wait until that is done")
+        return await _download(part, target, sha256, progress)
+
+
+async def _download(part: _Part, target: Path, sha256: str | None, progress: Progress) -> Fetched:
+    timeout = aiohttp.ClientTimeout(total=None, connect=20, sock_read=_SILENCE)
     async with aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session:
-        named = await _fetch_patiently(session, part, progress)
+        try:
+            told = await _fetch_patiently(session, part, progress)
+        except OSError as error:  # of files: those of the line were told
+            raise InvalidInput(f"cannot write {part.path}: {error.strerror or error}{part.kept}") from None
     found = await asyncio.to_thread(_sha256_of, part.path)
-    expected = sha256 or named
+    expected = sha256 or told.sha256
     if expected and found != expected.lower():
         part.remove()
         raise InvalidInput(
@@ -57,7 +80,7 @@ async def download(url: str, target: Path, sha256: str | None, progress: Progres
         )
     put(part.path, target)
     part.remove()
-    return Fetched(found, bool(expected))
+    return Fetched(found, bool(expected), told.end or bool(expected))
 
 
 class _Part:
@@ -77,16 +100,25 @@ class _Part:
         self.path.unlink(missing_ok=True)
         self._of.unlink(missing_ok=True)
 
+    @property
+    def kept(self) -> str:
+        """What to tell of it when the rest does not come."""
+        return f"; {self.size:,} bytes are kept, and the same command goes on from there" if self._version() else ""
+
     def wanted(self) -> dict[str, str]:
         """The headers that ask for the rest, or for all when nobody could say that the rest belongs to it."""
+        if version := self._version():
+            return {"Range": f"bytes={self.size}-", "If-Range": version}
+        self.remove()
+        return {}
+
+    def _version(self) -> str | None:
+        """Which version of the file it is a part of; None when there is nothing that could be gone on with."""
         try:
             of = orjson.loads(self._of.read_bytes())
         except (OSError, orjson.JSONDecodeError):
-            of = {}
-        if self.size and of.get("url") == self.name and of.get("version"):
-            return {"Range": f"bytes={self.size}-", "If-Range": of["version"]}
-        self.remove()
-        return {}
+            return None
+        return of.get("version") if self.size and of.get("url") == self.name else None
 
     def begin(self, headers: Mapping[str, str]) -> None:
         """What follows is the file from its first byte on."""
@@ -96,30 +128,38 @@ class _Part:
         write_whole(self._of, orjson.dumps({"url": self.name, "version": version}))
 
 
-async def _fetch_patiently(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> str | None:
-    """Ask for the rest whenever the line was cut, as long as that brings more; the SHA-256 that the server told."""
-    fruitless = 0
+async def _fetch_patiently(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> _Told:
+    """Ask for the rest whenever the line was cut, as long as that brings more than there ever was."""
+    furthest, fruitless = part.size, 0
     while True:
-        before = part.size
         try:
             return await _fetch(session, part, progress)
-        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
-            raise InvalidInput(f"{part.name} is no address of a file: write https://…") from None
         except (aiohttp.ClientError, TimeoutError) as error:
-            fruitless = 0 if part.size > before else fruitless + 1
+            fruitless = 0 if part.size > furthest else fruitless + 1
+            furthest = max(furthest, part.size)
             if fruitless == _ATTEMPTS:
-                kept = f"; {part.size:,} bytes are kept, and the same command goes on from there" if part.size else ""
-                raise Unreachable(f"cannot fetch {part.name}: {error or type(error).__name__}{kept}") from None
+                raise Unreachable(f"cannot fetch {part.name}: {_why(error)}{part.kept}") from None
 
 
-async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> str | None:
+def _why(error: aiohttp.ClientError | TimeoutError) -> str:
+    match error:
+        case TimeoutError():
+            return f"the server said nothing for {_SILENCE} s"
+        case aiohttp.ClientResponseError():
+            return "the server does not speak HTTP"
+        case aiohttp.ClientConnectorError():
+            return why_unreachable(error, f"{error.host}:{error.port}", None) or str(error)
+    return "the connection was closed in the middle"
+
+
+async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress) -> _Told:
     response, checksum = await _arrive(session, part)
     async with response:
-        if response.status == 416:  # what is there is not the beginning of it
+        if part.size and _does_not_fit(response, part.size):
             part.remove()
-            raise aiohttp.ClientPayloadError("the server has another file by now")
-        if response.status not in (200, 206):
-            raise Missing(f"{part.name} answered {response.status} {response.reason or ''}: is the address right?")
+            return await _fetch(session, part, progress)
+        if response.status != 200 and not (response.status == 206 and part.size):
+            raise _refusal(response, part)
         if response.status == 200:
             part.begin(response.headers)
         size = part.size + response.content_length if response.content_length is not None else None
@@ -131,7 +171,23 @@ async def _fetch(session: aiohttp.ClientSession, part: _Part, progress: Progress
                 progress(file.tell(), size)
             file.flush()
             os.fsync(file.fileno())
-        return checksum
+        chunked = response.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        return _Told(checksum, size is not None or chunked)
+
+
+def _does_not_fit(response: aiohttp.ClientResponse, have: int) -> bool:
+    """Whether a server that was asked for the rest has a shorter file by now, or sends another part of it."""
+    begins = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+    return response.status == 416 or (response.status == 206 and not begins)
+
+
+def _refusal(response: aiohttp.ClientResponse, part: _Part) -> MootError:
+    said = f"{part.name} answered {response.status} {printable(response.reason or '')}".strip()
+    if response.status in (401, 403):
+        return Missing(f"{said}: it wants a login; fetch the file yourself, and name it as local:./FILE.gguf")
+    if response.status == 429 or response.status >= 500:
+        return Unreachable(f"{said}: try again later{part.kept}")
+    return Missing(f"{said}: is the address right?")
 
 
 def _check_room(part: _Part, size: int | None) -> None:
@@ -143,19 +199,14 @@ def _check_room(part: _Part, size: int | None) -> None:
 
 async def _arrive(session: aiohttp.ClientSession, part: _Part) -> tuple[aiohttp.ClientResponse, str | None]:
     """The answer at the end of the way, and the file's SHA-256, which hubs name where they send one elsewhere."""
-    url, checksum = URL(part.url), None
+    place, checksum = part.url, None
     wanted = {"Accept-Encoding": "identity", **part.wanted()}
     for _ in range(_MAX_WAY):
-        proxy = proxy_for(str(url), os.environ)
-        login = proxy.login if proxy else {}
-        headers = wanted | (login if url.scheme == "http" else {})  # which the proxy reads itself
-        through = proxy.url if proxy else None
         try:
-            response = await session.get(
-                url, headers=headers, allow_redirects=False, proxy=through, proxy_headers=login or None
-            )
-        except aiohttp.ClientHttpProxyError as error:
-            raise Unreachable(proxy.refusal(error.status) if proxy else str(error)) from None
+            url, proxy = URL(place), proxy_for(place, os.environ)
+        except ValueError:
+            raise InvalidInput(f"{public_name(place)} is no address of a file: write https://…") from None
+        response = await _ask(session, url, proxy, wanted)
         if proxy and response.status == 407:
             response.release()
             raise Unreachable(proxy.refusal(response.status))
@@ -165,10 +216,27 @@ async def _arrive(session: aiohttp.ClientSession, part: _Part) -> tuple[aiohttp.
             return response, checksum
         response.release()
         try:
-            url = url.join(URL(response.headers["Location"]))
+            place = str(url.join(URL(response.headers["Location"])))
         except ValueError:
             break
     raise Missing(f"{part.name} leads nowhere, from place to place: is the address right?")
+
+
+async def _ask(
+    session: aiohttp.ClientSession, url: URL, proxy: Proxy | None, headers: Mapping[str, str]
+) -> aiohttp.ClientResponse:
+    login = proxy.login if proxy else {}
+    if url.scheme == "http":  # which the proxy reads itself
+        headers = {**headers, **login}
+    through = proxy.url if proxy else None
+    try:
+        return await session.get(
+            url, headers=headers, allow_redirects=False, proxy=through, proxy_headers=login or None
+        )
+    except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
+        raise InvalidInput(f"{public_name(str(url))} is no address of a file: write https://…") from None
+    except (aiohttp.ClientHttpProxyError, aiohttp.ClientProxyConnectionError) as error:
+        raise Unreachable(why_unreachable(error, public_name(str(url)), proxy) or str(error)) from None
 
 
 def _sha256_of(path: Path) -> str:

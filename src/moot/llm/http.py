@@ -33,7 +33,7 @@ from moot.errors import (
 )
 from moot.llm.client import Completion, Request, Timeouts
 from moot.llm.faults import Refusal, fault
-from moot.llm.proxies import Proxy
+from moot.llm.proxies import Proxy, why_unreachable
 from moot.llm.stream import StreamedReply, StreamFormat
 from moot.text.plain import hiding
 
@@ -302,23 +302,10 @@ class ModelServer:
                 return ModelTimeout(f"no connection to {url} within {self.timeouts.connect:g} s")
             case TimeoutError():
                 return ModelTimeout(slowness)
-            case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-                return Unreachable(f"{url} is not an address: it should look like http://host:port/v1")
-            case aiohttp.ClientProxyConnectionError() if self.proxy:
-                return Unreachable(f"cannot reach the proxy {self.proxy.url} that {self.proxy.variable} names")
-            case aiohttp.ClientHttpProxyError() if self.proxy:
-                return Unreachable(self.proxy.refusal(problem.status))
-            case aiohttp.ClientConnectorDNSError():
-                return Unreachable(f"cannot reach {url}: no such host; check the address and the network")
-            case aiohttp.ClientSSLError():
-                return Unreachable(
-                    f"cannot reach {url}: no secure connection; check https and its certificate "
-                    "(SSL_CERT_FILE names those of a company)"
-                )
-            case aiohttp.ClientConnectorError():
-                return Unreachable(f"cannot reach {url}: is the server running?")
-            case aiohttp.ClientResponseError():
+            case aiohttp.ClientResponseError() if not isinstance(problem, aiohttp.ClientHttpProxyError):
                 return self._not_an_api("does not speak HTTP")
+            case aiohttp.ClientError() if why := why_unreachable(problem, url, self.proxy):
+                return Unreachable(why)
         return ReplyCut(f"{self.name} closed the connection before its reply was complete")
 
     @property

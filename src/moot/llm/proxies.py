@@ -1,4 +1,4 @@
-"""The proxy on the way to a model server, as the variables name it that other programs read too."""
+"""The way to a server: the proxy, by the variables that other programs read too, and why one did not get there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
+
+import aiohttp
 
 from moot.errors import InvalidInput
 
@@ -26,6 +28,8 @@ class Proxy(NamedTuple):
         return {"Proxy-Authorization": f"Basic {given}"} if self.user else {}
 
     def refusal(self, status: int) -> str:
+        if status == 407 and self.user:
+            return f"the proxy {self.url} refused the login in {self.variable}: check its user and password (@ is %40)"
         if status == 407:
             return f"the proxy {self.url} wants a login: write http://USER:PASSWORD@HOST:PORT into {self.variable}"
         return f"the proxy {self.url} of {self.variable} refused the connection ({status}); NO_PROXY names exceptions"
@@ -38,6 +42,27 @@ def proxy_for(url: str, environ: Mapping[str, str]) -> Proxy | None:
         for name in (variable, variable.upper()):
             if (given := environ.get(name, "").strip()) and not _is_direct(address, environ):
                 return _proxy(given, name)
+    return None
+
+
+def why_unreachable(problem: aiohttp.ClientError, url: str, proxy: Proxy | None) -> str | None:
+    """What to tell a user who got no connection; None when something else went wrong."""
+    match problem:
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
+            return f"{url} is not an address: it should look like http://host:port/v1"
+        case aiohttp.ClientProxyConnectionError() if proxy:
+            return f"cannot reach the proxy {proxy.url} that {proxy.variable} names"
+        case aiohttp.ClientHttpProxyError() if proxy:
+            return proxy.refusal(problem.status)
+        case aiohttp.ClientConnectorDNSError():
+            return f"cannot reach {url}: no such host; check the address and the network"
+        case aiohttp.ClientSSLError():
+            return (
+                f"cannot reach {url}: no secure connection; check https and its certificate "
+                "(SSL_CERT_FILE names those of a company)"
+            )
+        case aiohttp.ClientConnectorError():
+            return f"cannot reach {url}: is the server running?"
     return None
 
 

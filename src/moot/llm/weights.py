@@ -193,7 +193,7 @@ async def pull(address: str, name: str | None, hub: str, sha256: str | None, pro
 
 def file_url(address: str, hub: str) -> str:
     """Where a file is: at an address, or on a hub as OWNER/REPOSITORY/FILE.gguf."""
-    if address.startswith(("https://", "http://")):
+    if address.lower().startswith(("https://", "http://")):
         return address
     if match := _HUB_FILE.fullmatch(address):
         return f"{hub.rstrip('/')}/{match['owner']}/{match['repository']}/resolve/main/{match['file']}"

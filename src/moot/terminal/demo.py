@@ -55,7 +55,8 @@ async def demo(name: str | None, speed: float) -> Exit:
     with closing(view_of(played.reading)) as view:
         if how.talks and speed:
             view.note(KEYS)
-        await _until_interrupted(_show(played, view, speed if console.is_terminal else 0, how.talks))
+        pace = speed if console.is_terminal else 0
+        await _until_interrupted(_show(played, view, pace, how.talks, console.is_dumb_terminal))
     print_outcome(console, played.reading)
     if not how.talks:
         print_note(console, WAYS)
@@ -96,26 +97,32 @@ async def _played(example: Example) -> _Played:
             return _Played(await app.read(record.id), tuple(told))
 
 
-async def _show(played: _Played, view: View, speed: float, listens: bool) -> None:
-    async for event in _paced(played, speed, listens):
+async def _show(played: _Played, view: View, speed: float, listens: bool, whole: bool) -> None:
+    async for event in _paced(played, speed, listens, whole):
         view.show(event)
 
 
-async def _paced(played: _Played, speed: float, listens: bool = False) -> AsyncIterator[Event]:
-    """Its events turn by turn; what is read comes word by word until Enter is pressed, what only examines at once."""
+async def _paced(played: _Played, speed: float, listens: bool = False, whole: bool = False) -> AsyncIterator[Event]:
+    """Its events turn by turn; what is read comes word by word until Enter is pressed, what only examines at once.
+
+    `whole` is for a view without live text: a speech is there at once, and the time to read it comes after it.
+    """
     started: dict[int, TurnStarted] = {}
     for event in played.events:
         if isinstance(event, TurnStarted):
             started[event.position] = event
         elif isinstance(event, TurnFinished) and speed and _is_read(played.format, event):
             yield started[event.position]
+            if whole:
+                yield event
             with _pressed(listens) as enter:
                 for chunk in _words(started[event.position], event):
                     yield chunk
                     await asyncio.wait([enter], timeout=len(chunk.text) / (LETTERS_PER_SECOND * speed))
                     if enter.done():
                         break
-            yield event
+            if not whole:
+                yield event
         elif not isinstance(event, TurnChunk):
             yield event
 

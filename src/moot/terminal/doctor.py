@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import shutil
+import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +19,7 @@ from moot import settings
 from moot.app import App, build
 from moot.app.drafts import CHOSEN
 from moot.core.own_prompts import OwnPrompts
-from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError, ToolFailed
+from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError, ToolFailed, meant
 from moot.llm.addresses import public_name
 from moot.llm.client import Timeouts
 from moot.llm.models import TRIAL_SECONDS, ModelChoice
@@ -27,6 +29,7 @@ from moot.retrieval.tools import ToolServer
 from moot.terminal.exits import Exit
 from moot.terminal.tables import print_table, say
 from moot.text.plain import printable
+from moot.web.guard import access
 
 MIN_ROOM = 200
 """Megabytes of free disk that a day's debates may need."""
@@ -103,7 +106,7 @@ async def _checks() -> AsyncIterator[_Check]:
                 yield _worker_check(alive)
             yield await _check(f"decisions go to {chosen.decisions}", asyncio.to_thread(Place(chosen.decisions).check))
             yield _room_check(settings.data_folder())
-            yield await _page_check(chosen.host, chosen.port)
+            yield await _page_check(chosen)
             for each in (*_certificate_checks(app.environ), *_name_checks(app)):
                 yield each
             async for check in _prompt_checks(app):
@@ -127,10 +130,12 @@ async def _prompt_checks(app: App) -> AsyncIterator[_Check]:
     own = app.prompts.own
     if own is None:
         return
+    known = [f"{name}/{each.name}" for name, format in app.formats.items() for each in format.folder.glob("*.md")]
     for file in own.files():
         format = app.formats.get(file.parent.name)
         if format is None or not (format.folder / file.name).is_file():
-            yield _Check(False, f"prompt file {file}", "no format has such a prompt, so it is never used")
+            near = meant(f"{file.parent.name}/{file.name}", known)
+            yield _Check(False, f"prompt file {file}", f"no format has such a prompt{near or ', so it is never used'}")
         else:
             yield await _check(f"prompt file {file}", _rendered(app, own, file))
 
@@ -148,10 +153,25 @@ async def _rendered(app: App, own: OwnPrompts, file: Path) -> None:
 
 
 def _certificate_checks(environ: Mapping[str, str]) -> Iterator[_Check]:
-    """Python passes over a file of certificates that is not there."""
-    named = environ.get("SSL_CERT_FILE")
-    if named and not Path(named).is_file():
-        yield _Check(False, f"certificates {named}", "SSL_CERT_FILE names no file; name one, or unset it")
+    """Python passes over certificates that are not there."""
+    if named := environ.get("SSL_CERT_FILE"):
+        yield _check_certificates(named)
+    for folder in filter(None, environ.get("SSL_CERT_DIR", "").split(os.pathsep)):
+        if not Path(folder).is_dir():
+            yield _Check(False, f"certificates {folder}", "SSL_CERT_DIR names no folder; name one, or unset it")
+
+
+def _check_certificates(file: str) -> _Check:
+    what = f"certificates {file}"
+    if not Path(file).is_file():
+        return _Check(False, what, "SSL_CERT_FILE names no file; name one, or unset it")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
+    except OSError:
+        return _Check(
+            False, what, "SSL_CERT_FILE names a file that holds no certificates in PEM; name one, or unset it"
+        )
+    return _Check(True, what)
 
 
 def _name_checks(app: App) -> Iterator[_Check]:
@@ -178,11 +198,15 @@ def _room_check(folder: Path) -> _Check:
     )
 
 
-async def _page_check(host: str, port: int) -> _Check:
-    """Whether `moot serve` could listen, or somebody does already."""
+async def _page_check(chosen: settings.AppSettings) -> _Check:
+    """Whether `moot serve` would listen, or somebody does already."""
+    host, port = chosen.host, chosen.port
     what = f"pages at http://{host}:{port}"
     try:
+        access(host, chosen.token.get_secret_value() if chosen.token else None, ())
         server = await asyncio.start_server(lambda reader, writer: None, host, port)
+    except InvalidInput as error:
+        return _Check(False, what, str(error))
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
         why = "in use, perhaps by moot serve already; --port takes another" if taken else error.strerror or str(error)

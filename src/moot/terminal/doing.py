@@ -35,6 +35,11 @@ def run_command(command: Command, runs_debates: bool = False, stays: bool = Fals
     except KeyboardInterrupt:
         command.close()
         return Exit.INTERRUPTED
+    except FileNotFoundError as error:
+        command.close()
+        if error.filename:
+            raise
+        return print_error("the folder you are in is not there any more: go to another one", Exit.FAILED)
     try:
         with screens() if runs_debates else nullcontext():
             return _code_of(command, runs_debates or stays)
@@ -76,6 +81,7 @@ def _event_loop(lasts: bool) -> Callable[[Command], Exit | None]:
 
 def _log_to_file() -> None:
     folder = data_folder()
+    logging.raiseExceptions = False  # a log that cannot be written is no reason to fill the screen
     with suppress(OSError):  # no place for a log is no reason not to work
         private_folder(folder, own=True)
         private_file(folder / "moot.log")

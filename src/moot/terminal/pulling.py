@@ -11,6 +11,7 @@ from rich.console import Console
 from moot.app import App
 from moot.errors import InvalidInput
 from moot.llm import weights
+from moot.llm.addresses import public_name
 from moot.llm.download import Progress
 from moot.terminal.tables import say
 from moot.text.plain import printable
@@ -22,11 +23,17 @@ async def pull(source: str, name: str | None, hub: str, sha256: str | None) -> N
     if source == weights.BUILT_IN_NAME:
         await _pull_built_in(name, sha256)
         return
-    with drawn(Console(stderr=True), f"Fetching {printable(source)}") as progress:
+    with drawn(Console(stderr=True), f"Fetching {printable(public_name(source))}") as progress:
         name, fetched = await weights.pull(source, name, hub, sha256, progress)
     checked = "as expected" if fetched.checked else "which nobody named before: compare it, or give --sha256"
     console = Console()
     say(console, f"SHA-256 {fetched.sha256}, {checked}")
+    if not fetched.whole:
+        say(
+            console,
+            "The server did not say how large the file is: should the end be missing, nobody has noticed.",
+            "yellow",
+        )
     say(console, f'Use it: moot debate "…" --model local:{name}')
 
 
@@ -55,7 +62,7 @@ def drawn(console: Console, what: str) -> Iterator[Progress]:
     from rich import progress as rich  # slow to import
 
     columns = (
-        rich.TextColumn("{task.description}"),
+        rich.TextColumn("{task.description}", markup=False),
         rich.BarColumn(),
         rich.DownloadColumn(),
         rich.TimeRemainingColumn(),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 INDENT = "  "
 MAX_LINE = 100
+REASON = "  - "
 WIDE = 80
 """From this width on, tables show all their columns."""
 
@@ -60,10 +61,24 @@ def outcome_view(outcome: Outcome, reason: str) -> RenderableType:
         for row in cells[1:]:
             table.add_row(*(printable(in_terminal(cell)) for cell in row))
         parts += [table, Text()]
-    parts += [Text(printable(line)) for line in _trust_lines(outcome)]
-    parts += [Text(f"! {printable(caveat)}", style="yellow") for caveat in outcome.caveats]
+    parts += [_marked(line) for line in _trust_lines(outcome)]
+    parts += [_marked(f"! {caveat}", "yellow") for caveat in outcome.caveats]
     parts.append(Text(printable(_ended(outcome, reason)), style="dim"))
     return Padding(Group(*parts), (1, len(INDENT), 0, len(INDENT)))
+
+
+def _marked(line: str, style: str = "") -> RenderableType:
+    """A line, or an item whose further lines stand below its words and not below its mark."""
+    from rich.table import Table
+    from rich.text import Text
+
+    mark = next((mark for mark in (REASON, "! ") if line.startswith(mark)), "")
+    text = Text(printable(line.removeprefix(mark)), style=style)
+    if not mark:
+        return text
+    grid = Table.grid()
+    grid.add_row(Text(mark, style=style), text)
+    return grid
 
 
 def outcome_text(outcome: Outcome, reason: str) -> str:
@@ -82,7 +97,9 @@ def _ended(outcome: Outcome, reason: str) -> str:
 
 def _trust_lines(outcome: Outcome) -> list[str]:
     """How far it can be relied on, and why not further."""
-    return [outcome.trust_text(), *(f"  - {reason}" for reason in outcome.trust.reasons), ""] if outcome.trust else []
+    return (
+        [outcome.trust_text(), *(f"{REASON}{reason}" for reason in outcome.trust.reasons), ""] if outcome.trust else []
+    )
 
 
 def chart_texts(charts: Iterable[ChartData], say: Language) -> Iterator[str]:

@@ -277,8 +277,8 @@ def note_lines(turn: TurnFinished, console_width: int) -> Iterator[Text]:
     if turn.marks:
         yield Text(f"{INDENT}[{', '.join(turn.marks)}]", style="dim italic")
     for note in turn.notes:
-        for line, _ in wrap(f"› {printable(note)}", text_width(console_width)):
-            yield Text(INDENT + line, style="dim italic")
+        for number, (line, _) in enumerate(wrap(printable(note), text_width(console_width) - 2)):
+            yield Text(f"{INDENT}{'  ' if number else '› '}{line}", style="dim italic")
 
 
 def headline(format: AnyFormat, sides: Mapping[str, Side], event: TurnStarted | TurnFinished) -> Text:

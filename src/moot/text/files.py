@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -52,6 +53,37 @@ def replace_same(path: Path, content: bytes, draft: Path, kept: Path) -> bool:
     finally:
         draft.unlink(missing_ok=True)
     return True
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[bool]:
+    """Whether nobody else is within this block with the same lock, a file; who dies in it leaves it."""
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    held = _lock(handle, lock)
+    try:
+        yield held
+    finally:
+        if held and os.name == "posix":  # before it is let go: else it might be somebody else's by then
+            lock.unlink()
+        os.close(handle)
+        if held and os.name == "nt":
+            with suppress(OSError):  # somebody else has it open
+                lock.unlink()
+
+
+def _lock(handle: int, path: Path) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(handle), path.stat())  # and not one that was removed meanwhile
+    except OSError:
+        return False
 
 
 def _link_or_create(claim: Path, path: Path, content: bytes, link: Link) -> None:

@@ -72,6 +72,14 @@ def _bounded() -> type[Any]:
                 kind = node.tag.rpartition(":")[2]
                 raise _Refused(f"{line_of(node.start_mark)}: this cannot be read as {kind}") from None
 
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+            seen: set[str] = set()
+            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+                if key.value in seen:  # YAML forbids it; PyYAML would pass over all but the last
+                    raise _Refused(f"{line_of(key.start_mark)}: {key.value!r} stands here a second time")
+                seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
         def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
             if len(node.value) > MAX_NUMBER:
                 raise _Refused(f"{line_of(node.start_mark)}: a number with too many digits")
