@@ -45,6 +45,13 @@ def test_what_the_forge_reads_is_yaml_and_its_steps_run_what_there_is(file: Path
             assert (ROOT / path).exists(), path
 
 
+def test_what_runs_in_ci_is_named_by_its_commit_so_that_nobody_can_change_it_afterwards() -> None:
+    text = "".join(file.read_text() for file in (ROOT / ".github/workflows").glob("*.yml"))
+    named = [each for each in re.findall(r"(?m)uses: (.*)$", text) if not each.startswith("./")]
+    assert [each for each in named if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    assert len({*named}) == len({each.partition("@")[0] for each in named}), "one action in two versions"
+
+
 def test_nothing_is_published_before_all_tests_have_passed() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/publish.yml").read_text())["jobs"]
     called = yaml.safe_load((ROOT / jobs["tests"]["uses"]).read_text())
