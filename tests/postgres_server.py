@@ -48,7 +48,5 @@ def _ending_with_us(folder: str) -> Iterator[None]:
     """Have another process wait until our end of a pipe is closed, and end what runs in the folder then."""
     command = [sys.executable, "-c", END, folder]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as watcher:
-        try:
-            yield
-        finally:
-            watcher.kill()
+        yield
+        watcher.kill()  # unless something was in the way of a stop: it then ends what is there still
