@@ -45,6 +45,7 @@ NOT_RUN: Mapping[str, str] = {
     "moot mcp": "stays until it is stopped; tests/integrations/test_mcp_transports.py runs it",
     'moot debate "Tabs are better than spaces" --format duel --model local:qwen': "needs the model that was pulled "
     "before; tests/llm/test_local_debate.py has the built-in one",
+    'moot debate "Rain" --format slam': "needs the package above; tests/test_docs.py plays its format",
     "moot models pull": "tests/llm/test_weights.py runs it against a hub of its own",
 }
 """How lines begin that are not run here."""
