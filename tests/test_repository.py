@@ -30,6 +30,12 @@ def test_there_is_no_release_of_nothing() -> None:
         RELEASE["dated"](once, "0.2.1", "2026-03-05")
 
 
+@pytest.mark.parametrize("version", ["0.1.9", PROJECT["version"]])
+def test_no_release_comes_before_the_one_there_is(version: str) -> None:
+    with pytest.raises(SystemExit, match=f"{version} does not come after {PROJECT['version']}"):
+        RELEASE["release"](version)
+
+
 def test_the_version_is_the_same_wherever_it_is_written() -> None:
     assert set(RELEASE["written"]().values()) == {PROJECT["version"]}
 
