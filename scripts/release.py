@@ -39,6 +39,8 @@ def check(version: str) -> str:
 
 
 def release(version: str) -> str:
+    if numbers(version) <= numbers(before := written()["pyproject.toml"]):
+        raise SystemExit(f"{version} does not come after {before}")
     if git("status", "--porcelain"):
         raise SystemExit("commit or put away what has changed first")
     today = datetime.now(UTC).date().isoformat()
@@ -59,6 +61,10 @@ def dated(text: str, version: str, today: str) -> str:
     if not unreleased or not unreleased[1].strip():
         raise SystemExit("CHANGELOG.md has nothing under Unreleased")
     return text.replace("## Unreleased\n", f"## Unreleased\n\n## {version} ({today})\n", 1)
+
+
+def numbers(version: str) -> list[int]:
+    return [int(each) for each in version.split(".")]
 
 
 def written() -> dict[str, str]:

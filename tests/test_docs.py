@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from moot.formats import by_name
+from moot.formats import built_in, by_name
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.server import build_app
 from moot.web.stream.hub import Hub
@@ -61,6 +61,16 @@ def test_every_link_in_the_docs_leads_somewhere() -> None:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "bench/README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_a_reader_of_the_site_is_told_of_to_nobody() -> None:
+    page = '<a href="https://github.com/x/y" class="md-source" data-md-component="source">x</a>'
+    made = runpy.run_path(str(ROOT / "docs/site.py"))["on_post_page"](page, page=None, config=None)
+    assert made == '<a href="https://github.com/x/y" class="md-source" >x</a>'
+
+
+def test_every_format_has_a_page_of_its_own() -> None:
+    assert [format.name for format in built_in() if not (ROOT / f"docs/{format.name}.md").exists()] == []
 
 
 async def test_the_format_in_the_docs_works_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,12 @@ def test_there_is_no_release_of_nothing() -> None:
         RELEASE["dated"](once, "0.2.1", "2026-03-05")
 
 
+@pytest.mark.parametrize("version", ["0.1.9", PROJECT["version"]])
+def test_no_release_comes_before_the_one_there_is(version: str) -> None:
+    with pytest.raises(SystemExit, match=f"{version} does not come after {PROJECT['version']}"):
+        RELEASE["release"](version)
+
+
 def test_the_version_is_the_same_wherever_it_is_written() -> None:
     assert set(RELEASE["written"]().values()) == {PROJECT["version"]}
 
@@ -43,6 +49,13 @@ def test_what_the_forge_reads_is_yaml_and_its_steps_run_what_there_is(file: Path
         assert {*re.findall(r"\bmake ([a-z-]+)", line)} <= {*targets}, line
         for path in re.findall(r"\b(?:scripts|\.ci)/[\w.]+", line):
             assert (ROOT / path).exists(), path
+
+
+def test_what_runs_in_ci_is_named_by_its_commit_so_that_nobody_can_change_it_afterwards() -> None:
+    text = "".join(file.read_text() for file in (ROOT / ".github/workflows").glob("*.yml"))
+    named = [each for each in re.findall(r"(?m)uses: (.*)$", text) if not each.startswith("./")]
+    assert [each for each in named if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    assert len({*named}) == len({each.partition("@")[0] for each in named}), "one action in two versions"
 
 
 def test_nothing_is_published_before_all_tests_have_passed() -> None:

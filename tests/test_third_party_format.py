@@ -101,6 +101,17 @@ def _registered(folder: Path, name: str, entries: tuple[str, ...]) -> dict[str, 
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))}
 
 
+def test_a_format_whose_package_was_built_without_its_prompts_says_which_is_not_there(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    env = install(tmp_path / "site", "haiku = haiku_format:FORMAT")
+    (tmp_path / "site/haiku_format/prompts/verse.md").unlink()
+    ran = run("debate", "frogs", "--format", "haiku", "--model", server.model, env=env)
+    where = tmp_path / "site/haiku_format/prompts"
+    told = f"there is no prompt file verse.md in {where}; a package has to carry the .md files beside its format"
+    assert (ran.code, told in " ".join(ran.err.split())) == (1, True), ran.err
+
+
 def test_an_installed_format_is_played_with_its_own_prompts_to_its_own_outcome(
     server: ModelServer, tmp_path: Path
 ) -> None:

@@ -1,9 +1,11 @@
 """moot: a debate engine for language models.
 
+```python
 outcome = await moot.run("duel", "Cats are better than dogs")
 
 async for event in moot.stream("duel", "Cats are better than dogs", settings={"max_rounds": 2}):
     ...
+```
 """
 
 from __future__ import annotations

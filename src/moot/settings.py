@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias, get_origin
@@ -39,6 +38,7 @@ from moot.places import config_folder as config_folder
 from moot.places import data_folder as data_folder
 from moot.text import strict_yaml
 from moot.text.allowed import AllowedFiles
+from moot.text.commands import words
 from moot.text.files import contained_in
 from moot.text.plain import comma_separated
 
@@ -71,7 +71,7 @@ class ResearchServer(BaseModel):
     @property
     def words(self) -> list[str]:
         """The command as a program is started with it; no shell reads it. Raises ValueError."""
-        return shlex.split(self.command or "")
+        return words(self.command or "")
 
 
 ServerName: TypeAlias = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]{0,30}$")]

@@ -8,6 +8,7 @@ import logging
 import asyncpg
 import pytest
 
+from model_server import PATIENCE
 from moot.app import build
 from moot.app import health as healths
 from moot.app.health import health
@@ -15,8 +16,6 @@ from moot.errors import StoreAway, StoreBlocked
 from moot.runs.queue import Load
 from moot.settings import AppSettings
 from proxy import Proxy, proxy
-
-PATIENCE = 20.0
 
 
 async def test_a_database_whose_answers_vanish_is_told_in_time_and_healthy_when_they_come_again(

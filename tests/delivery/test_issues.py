@@ -19,6 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from model_server import PATIENCE
 from moot.core.debate import Issue
 from moot.core.workflows import WorkflowSettings
 from moot.delivery.issues import Delivery, deliver
@@ -238,7 +239,7 @@ async def test_a_command_is_killed_with_its_children(tmp_path: Path) -> None:
         reader, writer = await calls.get()
         assert await reader.readexactly(1) == b"x"
         delivering.cancel()
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
         with pytest.raises(asyncio.CancelledError):
             await delivering
         writer.close()
@@ -249,7 +250,7 @@ async def test_a_child_that_lives_on_does_not_hold_up_a_command_that_ended(tmp_p
         "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'])\n"
         "print(child.pid, flush=True); child.returncode = 0"
     )
-    delivery = await run(tmp_path, text, timeout=8.0)
+    delivery = await run(tmp_path, text, timeout=PATIENCE)
     os.kill(int(delivery.result), 9)
     assert (delivery.delivered, delivery.attempts) == (True, 1)
 

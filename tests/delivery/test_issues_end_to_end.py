@@ -13,13 +13,13 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from model_server import PATIENCE
 from moot.app import build
 from moot.core.workflows import WorkflowSettings
 from moot.settings import AppSettings
 from moot.testing import ScriptedModel
 from stage import Panelists
 
-PATIENCE = 30.0
 MAKE = """
 import asyncio, sys
 from moot.app import build

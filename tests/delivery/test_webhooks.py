@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from model_server import PATIENCE
 from moot.core.debate import Record, Status
 from moot.core.notices import MAX_OUTCOME, Notice, notices
 from moot.core.webhooks import Webhook, Webhooks
@@ -573,7 +574,7 @@ async def test_a_running_courier_outlives_its_database_and_finds_what_is_due_lat
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     receiver, clock = Receiver(), Clock()
-    async with receiver.running() as hook, asyncio.timeout(10):
+    async with receiver.running() as hook, asyncio.timeout(PATIENCE):
         deliveries = Flaky(clock)
         tireless = sender(deliveries, clock, hook, poll_seconds=0.01)
         running = asyncio.create_task(tireless.run())
@@ -589,7 +590,7 @@ async def test_a_running_courier_outlives_its_database_and_finds_what_is_due_lat
 
 async def test_a_courier_that_is_to_finish_delivers_first_what_is_due() -> None:
     receiver, clock = Receiver(), Clock()
-    async with receiver.running() as hook, asyncio.timeout(10):
+    async with receiver.running() as hook, asyncio.timeout(PATIENCE):
         deliveries = Flaky(clock)
         tireless = sender(deliveries, clock, hook, poll_seconds=3600)
         running = asyncio.create_task(tireless.run())
@@ -604,7 +605,7 @@ async def test_a_receiver_that_does_not_answer_keeps_no_other_waiting() -> None:
     receiver, clock = Receiver(), Clock()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         slow = Webhook(url=f"http://127.0.0.1:{silent.getsockname()[1]}/")
-        async with receiver.running() as hook, asyncio.timeout(10):
+        async with receiver.running() as hook, asyncio.timeout(PATIENCE):
             deliveries = Noting(clock, *(due_now(slow, replace(RECORD, run=run)) for run in range(2 * AT_ONCE)))
             tireless = sender(deliveries, clock, slow, hook, poll_seconds=0.01)
             running = asyncio.create_task(tireless.run())
@@ -622,7 +623,7 @@ async def test_a_receiver_that_does_not_answer_keeps_no_other_waiting() -> None:
 
 async def test_a_running_courier_looks_again_by_itself() -> None:
     receiver, clock = Receiver(), Clock()
-    async with receiver.running() as hook, asyncio.timeout(10):
+    async with receiver.running() as hook, asyncio.timeout(PATIENCE):
         deliveries = Flaky(clock)
         running = asyncio.create_task(sender(deliveries, clock, hook, poll_seconds=0.01).run())
         await deliveries.gone.wait()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from forkserver import ForkedPopen
-from model_server import ModelServer
+from model_server import PATIENCE, ModelServer
 from moot.app import open_store
 from moot.core.debate import Status, Turn
 from moot.core.stored import StoredDebate
@@ -150,7 +150,7 @@ def kill_in(server: ModelServer, kill: Kill, *arguments: str) -> str:
 
 def _wait_for_a_line(file: Path) -> None:
     """What another process plays is told a moment later."""
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + PATIENCE
     while b"\n" not in file.read_bytes() and time.monotonic() < give_up:
         time.sleep(0.01)
 

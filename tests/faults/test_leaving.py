@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,16 +14,17 @@ from scenes import SCENES, create, told
 from sweeps import Place, place
 from troupe import until
 
+from model_server import PATIENCE
 from moot.core.debate import Status
 
 STREAMS = 100
-A_SECOND = 3.0
-"""And what a busy machine adds."""
+LONG = {f"MOOT_{what}_SECONDS": str(10 * PATIENCE) for what in ("GRACE", "HEARTBEAT", "LEASE", "SHARE")}
+"""All that could be waited for takes longer than a test waits."""
 
 
 @pytest.fixture
 async def here(postgres_url: str, tmp_path: Path) -> AsyncIterator[Place]:
-    async with place(postgres_url, tmp_path, {}) as opened:
+    async with place(postgres_url, tmp_path, LONG) as opened:
         yield opened
 
 
@@ -42,13 +42,11 @@ async def test_a_debate_stopped_during_a_step_keeps_that_step_and_calls_nobody_a
     await until(lambda: here.server.held)
     assert (await here.app.stop(debate_id)).status is Status.STOPPING
     here.server.go_on()
-    released = time.monotonic()
     await until(lambda: _is(here, debate_id, Status.STOPPED))
-    assert time.monotonic() - released < A_SECOND
     stored = await here.app.load(debate_id)
     assert told(stored.turns) == here.expected["duel"][:2]
     worker.signal(signal.SIGTERM)
-    assert await worker.ended() < 2 * A_SECOND
+    await worker.ended()
     assert worker.exit_code == 0
     assert len(here.server.requests) == 2
 
@@ -64,7 +62,7 @@ async def test_a_worker_told_again_to_end_while_a_step_is_in_progress_ends_at_on
     with pytest.raises(TimeoutError):
         await worker.ended(0.5)
     worker.signal(signal.SIGTERM)
-    assert await worker.ended() < 2 * A_SECOND
+    await worker.ended()
     assert worker.exit_code == 128 + signal.SIGTERM
     await let_its_lease_end(postgres_url)
     here.start("other")
@@ -76,7 +74,7 @@ async def test_a_worker_told_again_to_end_while_a_step_is_in_progress_ends_at_on
     assert [failure.code for failure in stored.failures] == ["taken_over"]
 
 
-async def test_a_server_without_work_and_a_hundred_open_streams_ends_within_two_seconds(here: Place) -> None:
+async def test_a_server_without_work_and_a_hundred_open_streams_ends_at_once(here: Place) -> None:
     web = here.troupe.start("web", "serve", "--no-work", "--port", "0")
     address = (await web.ready()).split()[3]
     debate_id = await create(here.app, SCENES["duel"])
@@ -84,7 +82,7 @@ async def test_a_server_without_work_and_a_hundred_open_streams_ends_within_two_
         where = f"{address}/api/debates/{debate_id}/events"
         streams = await asyncio.gather(*(session.get(where) for _ in range(STREAMS)))
         web.signal(signal.SIGTERM)
-        assert await web.ended() < 2 * A_SECOND
+        await web.ended()
         assert web.exit_code == 0
         assert [await stream.read() for stream in streams] == [b""] * STREAMS
 

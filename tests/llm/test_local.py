@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 from calls import REQUEST, client_of
 
+from model_server import PATIENCE
 from moot.errors import ContextTooSmall, Unreachable, WrongKey
 from moot.llm.client import Completion, Message, Request, Schema
 from moot.llm.local import LocalModels, LocalServer
@@ -178,7 +179,7 @@ def test_a_process_with_a_live_server_and_a_cancelled_call_ends_silently_and_soo
     command = [sys.executable, "-c", CANCEL_AND_EXIT]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
     try:
-        endings = [(*process.communicate(timeout=30), process.returncode) for process in processes]
+        endings = [(*process.communicate(timeout=2 * PATIENCE), process.returncode) for process in processes]
     finally:
         for process in processes:
             process.kill()

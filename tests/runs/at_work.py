@@ -10,6 +10,7 @@ from typing import Any
 
 import asyncpg
 
+from model_server import PATIENCE
 from moot.app import App
 from moot.core.debate import Record, Status
 from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted
@@ -20,8 +21,6 @@ from moot.store.postgres import PostgresPool
 from moot.store.store import Store
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible
-
-PATIENCE = 20.0
 
 
 class Gate:

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from at_work import PATIENCE, created, duel_app
+from at_work import created, duel_app
 
+from model_server import PATIENCE
 from moot.app import App
 from moot.core.debate import Status, Turn
 from moot.core.engine import Control, RunResult

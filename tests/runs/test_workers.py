@@ -343,7 +343,7 @@ async def test_what_a_living_process_is_running_is_left_to_it(store: Store, sess
 
 
 async def test_a_debate_that_kills_every_process_is_given_up(store: Store) -> None:
-    app = duel_app(store, lease_seconds=0.2, max_retries=1)
+    app = duel_app(store, max_retries=1)
     (debate_id,) = await queued(app)
     for run in (1, 2):
         await store.take(debate_id, ELSEWHERE, -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import time
 from collections.abc import Awaitable
 from dataclasses import replace
 
@@ -259,7 +259,7 @@ async def test_a_run_owns_the_debate_it_takes(store: Store) -> None:
 
     lease_until = stored.record.lease_until
     assert lease_until is not None
-    assert created.created_at + 30 <= lease_until <= created.created_at + 35
+    assert created.created_at + 30 <= lease_until <= time.time() + 30
     running = replace(created, status=Status.RUNNING, run=1, owner="ann", lease_until=lease_until)
     assert stored == StoredDebate(running, (), ())
     assert await store.load("DEB-1") == stored
@@ -268,7 +268,7 @@ async def test_a_run_owns_the_debate_it_takes(store: Store) -> None:
 async def test_a_debate_in_another_s_hands_is_busy(store: Store) -> None:
     record = await taken(store)
 
-    with pytest.raises(Busy, match=re.escape("DEB-1 is being run by ann, whose lease lasts 30 s more")):
+    with pytest.raises(Busy, match=r"DEB-1 is being run by ann, whose lease lasts (30|[12]\d) s more"):
         await store.take("DEB-1", "bob", 30)
 
     assert (await store.load("DEB-1")).record == record

@@ -115,9 +115,9 @@ def test_six_hundred_words_take_milliseconds() -> None:
     text = " ".join(f"Word{n} is {n} thing{n % 7} and some more of it." for n in range(67))
     previous = " ".join(f"Other{n} was {n} thing{n % 5} or fewer of that kind." for n in range(60))
     assert len(text.split()) == 603
-    before = time.perf_counter()
+    before = time.process_time()  # which other programs do not lengthen
     assert repetition(text, previous) == 0
-    assert time.perf_counter() - before < 0.5
+    assert time.process_time() - before < 0.5
 
 
 def test_what_later_rounds_say_makes_no_earlier_one_less_new() -> None:

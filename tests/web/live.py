@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
+from model_server import PATIENCE
 from moot.app import App
 from moot.llm.client import Request
 from moot.runs.embedded import EmbeddedQueue
@@ -20,7 +21,6 @@ from moot.web.server import Uvicorn, build_app, listening
 from moot.web.stream.hub import Hub
 from stage import sensible
 
-PATIENCE = 20
 Event = dict[str, Any]
 
 

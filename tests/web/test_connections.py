@@ -8,8 +8,9 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
-from live import PATIENCE, Live, serving, simple_app
+from live import Live, serving, simple_app
 
+from model_server import PATIENCE
 from moot.web import protocol
 from moot.web.guard import Access
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import aiohttp
 import pytest
-from live import PATIENCE, Gate, Live, long_words, serving, simple_app
+from live import Gate, Live, long_words, serving, simple_app
 from told import Listener
 
+from model_server import PATIENCE
 from moot.app import App, open_store
 from moot.core.debate import Status
 from moot.core.events import EVENTS_PER_RUN, DebateStarted, Event, TurnChunk, TurnStarted

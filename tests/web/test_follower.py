@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from theatre import Baton
 
+from model_server import PATIENCE
 from moot.app import App, build
 from moot.core.debate import Record
 from moot.core.events import Event, RoundStarted
@@ -20,8 +21,6 @@ from moot.testing import ScriptedModel
 from moot.web.stream import hub as hubs
 from moot.web.stream.hub import Hub
 from stage import sensible
-
-SECONDS = 20
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -43,7 +42,7 @@ async def read(hub: Hub, app: App, debate_id: str, enough: Callable[[str], bool]
     record = (await app.load(debate_id)).record
     text = ""
     with hub.reading(debate_id, follow=False) as reader:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             async for data in reader.listen(0, record, []):
                 text += data.decode()
                 if enough(text):
@@ -91,7 +90,7 @@ async def test_who_is_cut_off_for_a_moment_is_still_followed_and_then_nothing_is
         with hub.reading("DEB-1", follow=True):
             await asyncio.sleep(0)
     assert (followed, left.is_set()) == (["DEB-1"], False)
-    await asyncio.wait_for(left.wait(), SECONDS)
+    await asyncio.wait_for(left.wait(), PATIENCE)
     with hub.reading("DEB-1", follow=True):
         await asyncio.sleep(0)
     assert followed == ["DEB-1", "DEB-1"]
@@ -115,7 +114,7 @@ async def test_a_debate_is_followed_again_whatever_went_wrong(
     hub = Hub(follow)
     monkeypatch.setattr(hubs, "AGAIN_SECONDS", 0.001)
     with hub.reading("DEB-1", follow=True) as reader:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             text = b"".join([data async for data in reader.listen(0, record, [])])
     assert [line for line in text.decode().splitlines() if line.startswith("id: ")] == ["id: 1", "id: 2", "id: 3"]
     assert [record.getMessage() for record in caplog.records] == [

@@ -8,8 +8,9 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from live import PATIENCE, Gate, Live, serving, simple_app
+from live import Gate, Live, serving, simple_app
 
+from model_server import PATIENCE
 from moot.core.debate import Status
 from moot.core.engine import RunResult
 from moot.reading.unreadable import UNREADABLE

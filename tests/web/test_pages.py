@@ -16,6 +16,7 @@ from markup import Element, Reader, fields_of, parsed
 from pydantic import Field
 from theatre import company
 
+from model_server import PATIENCE
 from moot.app import App
 from moot.core.debate import Settings, Status
 from moot.core.format import AnyFormat
@@ -49,7 +50,7 @@ class House:
         self.reader = Reader(self.web)
 
     async def until(self, debate_id: str, *statuses: Status) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while (await self.app.load(debate_id)).record.status not in statuses:
                 async with aclosing(self.app.follow(debate_id, through_waits=True)) as events:
                     async for _ in events:

@@ -18,8 +18,8 @@ import aiohttp
 import pytest
 
 from forkserver import ForkedPopen
+from model_server import PATIENCE
 
-PATIENCE = 20
 SERVE = """
 import asyncio, sys
 from pathlib import Path

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from model_server import PATIENCE
 from moot.app import build
 from moot.core.debate import Record, Status
 from moot.llm.client import Request
@@ -21,7 +22,6 @@ from moot.web.server import Uvicorn, build_app, listening
 from moot.web.stream.hub import Hub
 from stage import Panelists, sensible
 
-SECONDS = 20
 """More than anything here takes."""
 
 
@@ -78,12 +78,12 @@ class Theatre:
         ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready.set)), daemon=True)
         self._thread.start()
-        assert ready.wait(SECONDS), "the server did not start"
+        assert ready.wait(PATIENCE), "the server did not start"
 
     def stop(self) -> None:
         if self._server and self._thread:
             self._server.handle_exit(signal.SIGTERM, None)
-            self._thread.join(SECONDS)
+            self._thread.join(PATIENCE)
             assert not self._thread.is_alive(), "the server did not stop"
 
     def create(self, format: str, topic: str, **settings: Any) -> str:
@@ -97,7 +97,7 @@ class Theatre:
     def do(self, what: Callable[[Any], Any]) -> Any:
         """Have the app do something in its own thread."""
         assert self._loop
-        return asyncio.run_coroutine_threadsafe(what(self._app), self._loop).result(SECONDS)
+        return asyncio.run_coroutine_threadsafe(what(self._app), self._loop).result(PATIENCE)
 
     async def _until(self, debate_id: str, status: Status) -> None:
         while (await self._app.load(debate_id)).record.status is not status:

@@ -10,6 +10,8 @@ from typing import Any
 import jinja2
 from jinja2 import meta
 
+from moot.errors import BrokenPrompt
+
 OPTIONS: Mapping[str, Any] = {
     "undefined": jinja2.StrictUndefined,
     "trim_blocks": True,
@@ -35,7 +37,12 @@ class PromptFiles:
         self._template = cache(self._environment.get_template)
 
     def render(self, kind: str, variables: Mapping[str, object]) -> str:
-        return self._template(f"{kind}.md").render(variables).strip()
+        try:
+            return self._template(f"{kind}.md").render(variables).strip()
+        except jinja2.TemplateNotFound as error:
+            own = self._loader.searchpath[0]
+            carried = "a package has to carry the .md files beside its format"
+            raise BrokenPrompt(f"there is no prompt file {error.name} in {own}; {carried}") from None
 
     def _used(self, kind: str) -> Collection[str] | None:
         """The names of the variables it speaks of; None when that cannot be told from its file alone."""

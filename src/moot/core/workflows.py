@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from itertools import pairwise
 from pathlib import Path
 from typing import Self
@@ -10,6 +9,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from moot.core.webhooks import Address
+from moot.text.commands import words
 
 _EXAMPLE = "gh issue create --title {title} --body-file -"
 TITLE_OPTIONS = ("--title", "--subject", "--summary", "--name")
@@ -39,7 +39,7 @@ class WorkflowSettings(BaseModel):
     @classmethod
     def _can_be_split(cls, command: str | None) -> str | None:
         try:
-            parts = None if command is None else shlex.split(command)
+            parts = None if command is None else words(command)
         except ValueError:
             raise ValueError(f"has a quote that is not closed; write it as for a shell: {_EXAMPLE}") from None
         if parts is not None and ("".join(parts[:1]) == "" or "\0" in "".join(parts)):

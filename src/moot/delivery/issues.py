@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import logging
 import os
-import shlex
 import signal
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from moot.core.debate import Issue, Workflow
 from moot.core.webhooks import Webhook
 from moot.core.workflows import WorkflowSettings
 from moot.delivery.webhooks import SECONDS, Attempt, attempt, opened
+from moot.text.commands import words
 from moot.text.files import publish
 from moot.text.markdown import front_matter
 from moot.text.plain import hiding, one_line, secrets_of, slug
@@ -137,7 +137,7 @@ def _publish_named(folder: Path, name: str, content: bytes) -> Path:
 
 def _arguments(command: str, values: Mapping[str, str]) -> list[str]:
     """The command's words, each of which stays one whatever the title holds."""
-    return [values.get(word, word) for word in shlex.split(command)]
+    return [values.get(word, word) for word in words(command)]
 
 
 def _values(issue: Issue, debate_id: str) -> dict[str, str]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 MAX_SLUG = 60
+DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
+"""What no file can be named on Windows, whatever it ends in."""
 
 
 _LETTERS_AND_MARKS = re.compile(r"[\w\s\x00-\u02ff]*[^\w\s\x00-\u02ff]{0,32}")
@@ -32,7 +34,7 @@ def slug(title: str) -> str:
     whole = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     if len(whole) > MAX_SLUG:
         whole = whole[: MAX_SLUG + 1].rpartition("-")[0] or whole[:MAX_SLUG]
-    return whole or "decision"
+    return f"{whole}-decision" if whole in DEVICES else whole or "decision"
 
 
 def shortened(text: str, length: int) -> str:
