@@ -13,7 +13,7 @@ from troupe import until
 from moot.core.debate import Status, Turn
 from moot.runs.retries import TAKEN_OVER
 
-HELD = 0.5
+HELD = 1.0
 """Seconds for a word of a reply, of which each has some ten: nothing ends meanwhile."""
 
 

@@ -19,8 +19,7 @@ from moot.runs.retries import TAKEN_OVER
 WORKERS = 8
 TAKEOVER_SECONDS = 40.0
 """Those of a lease, and ten more."""
-LOOK = 1.0
-"""A worker looks so often for what the dead have left."""
+BEFORE_A_LEASE_ENDS = 25.0
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ async def here(postgres_url: str, tmp_path: Path) -> AsyncIterator[Place]:
 async def test_what_a_lost_worker_was_running_goes_on_when_its_lease_has_ended(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    timing = Timing(lease=2.3, heartbeat=1.8)
+    timing = Timing(lease=4.0, heartbeat=3.2)
     async with place(postgres_url, tmp_path, timing.environ) as here:
         survivals = await lose_a_worker(here, timing)
     assert [each[:2] for each in survivals] == [(0, 0)] * len(SCENES)
@@ -51,7 +50,7 @@ async def test_a_server_that_was_killed_goes_on_with_everything_at_its_next_star
         second = here.start("second")
         await second.ready()
         for debate_id, name in zip(ids, SCENES, strict=True):
-            await until(lambda debate_id=debate_id: finished(here.app, debate_id), 3)
+            await until(lambda debate_id=debate_id: finished(here.app, debate_id), BEFORE_A_LEASE_ENDS)
             stored = await here.app.load(debate_id)
             assert stored.record.run == 2
             assert told(stored.turns) == here.expected[name]

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model_server import PATIENCE
 from moot.core.debate import HumanReply, Status, Step, Usage
 from moot.core.engine import PlayerReply
 from moot.core.events import LimitReached, TurnFinished, Waiting
@@ -544,9 +545,9 @@ class Hanging(Panelists):
 
 @pytest.mark.parametrize("kind", ["opening", "rebuttal"])
 async def test_a_debater_who_hangs_misses_the_round_and_the_others_go_on(kind: str) -> None:
-    stage = panel(None, {**ONE, "round_timeout_seconds": 0.5, "perspectives": FOUR[:3]})
+    stage = panel(None, {**ONE, "round_timeout_seconds": 2, "perspectives": FOUR[:3]})
     stage.model = Hanging(CLEAR, kind)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         outcome = await outcome_of(stage)
     assert await stage.order() == [*BEGINNING, *round_of(1, 3), *SYNTHESIS]
     late = [turn for turn in await stage.turns() if turn.marks]
