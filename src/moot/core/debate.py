@@ -112,16 +112,20 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     shown: ClassVar[str]
+    unread: ClassVar[str]
+    """What that field says in the safe answer, of those that need say no more."""
+    may_be_prose: ClassVar[bool] = False
+    """Whether a reply without JSON is that field."""
 
     @classmethod
     def from_prose(cls, text: str) -> Self | None:
         """The answer in a reply without JSON, for answers that need none; None for all others."""
-        return None
+        return cls.model_validate({cls.shown: text}) if cls.may_be_prose and text.strip() else None
 
     @classmethod
     def fallback(cls) -> Self:
         """The safe answer that is stored, marked, when the model's cannot be read."""
-        raise NotImplementedError
+        return cls.model_validate({cls.shown: cls.unread})
 
     @classmethod
     def made_up(cls) -> Self:

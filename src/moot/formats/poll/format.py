@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator
 
@@ -91,13 +91,10 @@ class Options(Answer):
     """What can be chosen from."""
 
     shown = "asked"
+    unread = "The options could not be read: it is yes or no."
 
     asked: Annotated[Words, at_most(300)]
     options: Texts = Field(default_factory=list)
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(asked="The options could not be read: it is yes or no.")
 
 
 def script(debate: Debate[PollSettings], round: int | None = 1) -> Script[PollOutcome]:
