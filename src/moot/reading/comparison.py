@@ -17,7 +17,9 @@ from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.claims import Claim
 from moot.core.duration import span_seconds
+from moot.core.trust import Trust
 from moot.reading.debate import Reading
+from moot.reading.views import DebateView, debate_view
 from moot.reading.words import cost_text, short_model
 from moot.trust.links import opposed
 
@@ -204,3 +206,51 @@ def _taken(reading: Reading) -> dict[str, str]:
         "cost": cost_text(usage),
         "ended": reading.reason or "–",
     }
+
+
+# Both as JSON
+
+
+class SideView(BaseModel):
+    """What one of the two came to."""
+
+    debate: DebateView
+    summary: str | None
+    lead: str
+    trust: Trust | None
+    next_steps: list[str]
+
+
+class ComparisonView(BaseModel):
+    relation: str = Field(description="how one came of the other, if it did")
+    same_question: bool
+    same_outcome: bool = Field(description="whether both headlines are the same, word for word")
+    a: SideView
+    b: SideView
+    setup: list[PairView] = Field(description="what was chosen for each")
+    taken: list[PairView] = Field(description="what each took")
+    claims: ComparedClaims
+
+
+def comparison_view(both: Comparison) -> ComparisonView:
+    return ComparisonView(
+        relation=both.relation,
+        same_question=both.same_question,
+        same_outcome=both.same_outcome,
+        a=_side(both.a),
+        b=_side(both.b),
+        setup=list(both.setup),
+        taken=list(both.taken),
+        claims=both.claims,
+    )
+
+
+def _side(reading: Reading) -> SideView:
+    outcome = reading.outcome
+    return SideView(
+        debate=debate_view(reading),
+        summary=outcome.summary if outcome else None,
+        lead=outcome.lead if outcome else "",
+        trust=outcome.trust if outcome else None,
+        next_steps=list(reading.next_steps),
+    )
