@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from moot.core.claims import Ledger
 from moot.core.people import Action as Action
@@ -32,10 +32,8 @@ from moot.text.language import Language, language_of
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
-class Limits(BaseModel):
+class Limits(BaseModel, extra="forbid"):
     """What ends a debate at the latest; a limit reached leads to the closing steps."""
-
-    model_config = ConfigDict(extra="forbid")
 
     max_rounds: int = Field(5, ge=1, le=100, title="Rounds")
     max_runtime_seconds: float = Field(600, gt=0, allow_inf_nan=False, title="Seconds of speaking")
@@ -110,7 +108,6 @@ MAX_FAULT = 1000
 class Answer(BaseModel):
     """A structured reply. Its `shown` field is what readers see while it streams and afterwards."""
 
-    model_config = ConfigDict(extra="ignore")
     shown: ClassVar[str]
     unread: ClassVar[str]
     """What that field says in the safe answer, of those that need say no more."""
