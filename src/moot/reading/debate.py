@@ -28,7 +28,7 @@ from moot.core.trace import Trace, trace
 from moot.core.trust import Basis, Coverage
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
-from moot.reading.page import page_of
+from moot.reading.page import usual_page
 from moot.reading.sources import sources_view
 from moot.reading.unreadable import read_outcome
 from moot.reading.words import STATUS_TEXTS
@@ -211,8 +211,13 @@ class Reading:
 
     @cached_property
     def page(self) -> OutcomePage | None:
-        """What is shown of its outcome, and in which order."""
-        return page_of(self)
+        """What is shown of its outcome, and in which order: the usual where its format does not say."""
+        outcome, own = self.outcome, self.format.page
+        if outcome is None:
+            return None
+        readable = own is not None and isinstance(outcome, self.format.outcome)
+        found = self._read(lambda debate: own(debate, outcome), None) if own and readable else None
+        return found or usual_page(self, outcome)
 
     @cached_property
     def debate(self) -> Debate[Any]:
