@@ -20,7 +20,7 @@ from moot.core.duration import span_seconds
 from moot.core.trust import Trust
 from moot.reading.debate import Reading
 from moot.reading.views import DebateView, debate_view
-from moot.reading.words import cost_text, short_model
+from moot.reading.words import cost_text
 from moot.trust.links import opposed
 
 SAME_SET, SAME_SORT = 75.0, 55.0
@@ -155,7 +155,7 @@ LEFT_OUT = {"model", "models", "temperatures", "max_tokens", "sources", "extend_
 
 def _setup(a: Reading, b: Reading) -> Iterator[PairView]:
     yield _pair("format", _format(a), _format(b))
-    yield _pair("models", _models(a), _models(b))
+    yield _pair("models", a.models_text, b.models_text)
     settings = a.record.settings, b.record.settings
     left_out = LEFT_OUT | a.format.hidden
     for name in (name for name in settings[0] if name in settings[1] and name not in left_out):
@@ -172,14 +172,6 @@ def _pair(name: str, a: str, b: str) -> PairView:
 
 def _format(reading: Reading) -> str:
     return f"{reading.record.format}, version {reading.record.format_version}"
-
-
-def _models(reading: Reading) -> str:
-    """The model of every seat, or each seat's."""
-    chosen = {seat: short_model(each.model) for seat, each in reading.record.seats.items()}
-    if len(set(chosen.values())) <= 1:
-        return f"{next(iter(chosen.values()), '–')} in every seat"
-    return ", ".join(f"{reading.titles[seat]}: {model}" for seat, model in chosen.items())
 
 
 def _sources(reading: Reading) -> str:

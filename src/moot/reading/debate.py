@@ -31,7 +31,7 @@ from moot.reading.history import open_question
 from moot.reading.page import usual_page
 from moot.reading.sources import sources_view
 from moot.reading.unreadable import read_outcome
-from moot.reading.words import STATUS_TEXTS
+from moot.reading.words import STATUS_TEXTS, short_model
 from moot.sources.references import Index, SourceReport, index
 from moot.sources.source import Source
 from moot.text.markdown import unmarked
@@ -228,6 +228,14 @@ class Reading:
     def question(self) -> Waiting | None:
         """What it asks a person, also after it was stopped for want of an answer."""
         return open_question(self.stored, self.format)
+
+    @property
+    def models_text(self) -> str:
+        """The model of every seat, or each seat's."""
+        models = {seat: short_model(chosen.model) for seat, chosen in self.record.seats.items()}
+        if len(set(models.values())) <= 1:
+            return f"{next(iter(models.values()), '–')} in every seat"
+        return ", ".join(f"{self.titles[seat]}: {model}" for seat, model in models.items())
 
     @property
     def status_text(self) -> str:
