@@ -12,9 +12,9 @@ from typing import Any, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from moot.core.charts import ChartData
 from moot.core.debate import Seat, Settings, Turn
 from moot.core.format import Format, Side, Starter
-from moot.core.page import charts_in
 from moot.core.script import Debate, Script
 from moot.core.trust import CHECKS, RESCORING
 from moot.formats.critique.answers import Critique, Proposal
@@ -38,7 +38,7 @@ from moot.formats.critique.issues import (
     replied,
     tracked,
 )
-from moot.formats.critique.page import page
+from moot.formats.critique.page import by_round, first_and_final, page
 from moot.formats.critique.points import claims, points
 from moot.formats.critique.version_1 import Critique as FirstCritique
 from moot.text.language import Language
@@ -263,6 +263,11 @@ def _numbers(issues: Sequence[TrackedIssue], say: Language) -> str:
     return say("issue {numbers}", numbers=numbers) if len(issues) == 1 else say("issues {numbers}", numbers=numbers)
 
 
+def charts(debate: Critical, outcome: FinalAnswer) -> Iterator[ChartData]:
+    yield from first_and_final(outcome)
+    yield from by_round(debate)
+
+
 def _seats(proposer: int) -> tuple[Seat, ...]:
     return (
         Seat("library", "Library", "library", max_tokens=0, player="library"),
@@ -284,7 +289,7 @@ _CRITIQUE: Format[Any, FinalAnswer] = Format(
     notes=notes,
     points=points,
     claims=claims,
-    charts=lambda debate, outcome: charts_in(page(debate, outcome)),
+    charts=charts,
     sides=lambda debate: {"proposer": Side(), "skeptic": Side()},
     closing=lambda debate: ("Answer",),
     page=page,
