@@ -1,81 +1,48 @@
 """What a format is written with: the front door for packages that add one."""
 
-from moot.core.charts import ChartData, LineChart, Score, ScoreChart, Series, Threshold, scores_by_round
-from moot.core.debate import (
-    NO_USAGE,
-    Action,
-    Answer,
-    Cap,
-    Failure,
-    HumanReply,
-    Issue,
-    JsonObject,
-    Limits,
-    Outcome,
-    Question,
-    Rating,
-    Record,
-    Seat,
-    SeatSettings,
-    Settings,
-    Status,
-    Step,
-    Temperature,
-    Turn,
-    Usage,
-    Workflow,
-)
-from moot.core.duration import span_seconds
-from moot.core.format import USE_ITS_VERSION, AnyFormat, Choice, Format, Picture, Side, Starter
-from moot.core.points import Point, speech_key
-from moot.core.script import Concluded, Debate, O_co, S, Script
-from moot.core.table import Bar, Rows
-
-__all__ = [
-    "NO_USAGE",
-    "USE_ITS_VERSION",
-    "Action",
-    "Answer",
-    "AnyFormat",
-    "Bar",
-    "Cap",
-    "ChartData",
-    "Choice",
-    "Concluded",
-    "Debate",
-    "Failure",
-    "Format",
-    "HumanReply",
-    "Issue",
-    "JsonObject",
-    "Limits",
-    "LineChart",
-    "O_co",
-    "Outcome",
-    "Picture",
-    "Point",
-    "Question",
-    "Rating",
-    "Record",
-    "Rows",
-    "S",
-    "Score",
-    "ScoreChart",
-    "Script",
-    "Seat",
-    "SeatSettings",
-    "Series",
-    "Settings",
-    "Side",
-    "Starter",
-    "Status",
-    "Step",
-    "Temperature",
-    "Threshold",
-    "Turn",
-    "Usage",
-    "Workflow",
-    "scores_by_round",
-    "span_seconds",
-    "speech_key",
-]
+from moot.core.charts import ChartData as ChartData
+from moot.core.charts import LineChart as LineChart
+from moot.core.charts import Score as Score
+from moot.core.charts import ScoreChart as ScoreChart
+from moot.core.charts import Series as Series
+from moot.core.charts import Threshold as Threshold
+from moot.core.charts import scores_by_round as scores_by_round
+from moot.core.debate import NO_USAGE as NO_USAGE
+from moot.core.debate import Action as Action
+from moot.core.debate import Answer as Answer
+from moot.core.debate import Cap as Cap
+from moot.core.debate import Failure as Failure
+from moot.core.debate import HumanReply as HumanReply
+from moot.core.debate import Issue as Issue
+from moot.core.debate import JsonObject as JsonObject
+from moot.core.debate import Limits as Limits
+from moot.core.debate import Outcome as Outcome
+from moot.core.debate import Question as Question
+from moot.core.debate import Rating as Rating
+from moot.core.debate import Record as Record
+from moot.core.debate import Seat as Seat
+from moot.core.debate import SeatSettings as SeatSettings
+from moot.core.debate import Settings as Settings
+from moot.core.debate import Status as Status
+from moot.core.debate import Step as Step
+from moot.core.debate import Temperature as Temperature
+from moot.core.debate import Turn as Turn
+from moot.core.debate import Usage as Usage
+from moot.core.debate import Workflow as Workflow
+from moot.core.duration import span_seconds as span_seconds
+from moot.core.format import USE_ITS_VERSION as USE_ITS_VERSION
+from moot.core.format import AnyFormat as AnyFormat
+from moot.core.format import Choice as Choice
+from moot.core.format import Format as Format
+from moot.core.format import Picture as Picture
+from moot.core.format import Side as Side
+from moot.core.format import Starter as Starter
+from moot.core.points import Point as Point
+from moot.core.points import speech_key as speech_key
+from moot.core.script import Concluded as Concluded
+from moot.core.script import Debate as Debate
+from moot.core.script import O_co as O_co
+from moot.core.script import S as S
+from moot.core.script import Script as Script
+from moot.core.table import Bar as Bar
+from moot.core.table import Rows as Rows

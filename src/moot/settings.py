@@ -17,7 +17,6 @@ import orjson
 from pydantic import (
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     IPvAnyNetwork,
     JsonValue,
@@ -45,10 +44,8 @@ from moot.text.plain import comma_separated
 log = logging.getLogger(__name__)
 
 
-class ResearchServer(BaseModel):
+class ResearchServer(BaseModel, extra="forbid", hide_input_in_errors=True):
     """An MCP server whose tools debaters may use: a command that runs it, or its address."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     command: str | None = Field(None, description="runs it; it is talked to over its standard input and output")
     url: Address | None = Field(None, description="an http or https address, talked to over streamable HTTP")
@@ -81,10 +78,8 @@ MAX_FILE = 64_000
 MAX_SHOWN_NAME = 40
 
 
-class ProviderSettings(BaseModel):
+class ProviderSettings(BaseModel, extra="forbid"):
     """A server of the user's own, or another address for a known one."""
-
-    model_config = ConfigDict(extra="forbid")
 
     base_url: str | None = None
     key_env: str | None = Field(None, description="the environment variable that holds its key")
@@ -92,10 +87,8 @@ class ProviderSettings(BaseModel):
     requests_per_minute: float | None = Field(None, gt=0)
 
 
-class Price(BaseModel):
+class Price(BaseModel, extra="forbid"):
     """US dollars per million tokens; cached and cache-written input costs as other input unless it says otherwise."""
-
-    model_config = ConfigDict(extra="forbid")
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
@@ -103,10 +96,8 @@ class Price(BaseModel):
     cache_written: float | None = Field(None, ge=0, allow_inf_nan=False)
 
 
-class RetrievalSettings(BaseModel):
+class RetrievalSettings(BaseModel, extra="forbid"):
     """What searches templates and sources."""
-
-    model_config = ConfigDict(extra="forbid")
 
     embedder: str = Field("wordllama", description="wordllama, ollama, or ollama:MODEL")
     store: Literal["builtin", "chroma"] = "builtin"
@@ -119,9 +110,7 @@ class RetrievalSettings(BaseModel):
         raise ValueError(f"write wordllama, ollama or ollama:MODEL, not {embedder!r}")
 
 
-class AppSettings(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AppSettings(BaseModel, extra="forbid"):
     database_url: str = Field(
         default_factory=usual_database,
         description="sqlite:///PATH or postgresql://…; an SQLite file in the user's data directory by default",

@@ -7,8 +7,7 @@ from typing import Any
 from moot.app import App
 from moot.app.rejudging import rejudge
 from moot.core.claims import Claim
-from moot.reading.comparison import Comparison, Piece, SharedClaimView, marked, matched
-from moot.reading.comparison_view import comparison_view
+from moot.reading.comparison import Comparison, Piece, SharedClaimView, comparison_view, marked, matched
 from moot.testing import ScriptedModel, scripted_app
 from stage import sensible
 

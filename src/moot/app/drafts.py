@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
 
@@ -41,30 +41,23 @@ BY_SEAT = ("models", "temperatures", "max_tokens")
 """The settings that have a value for each seat."""
 
 
+@dataclass(eq=False)
 class Drafts:
-    def __init__(
-        self,
-        settings: AppSettings,
-        models: Models,
-        formats: Mapping[str, AnyFormat],
-        library: Library,
-        toolbox: Toolbox,
-    ) -> None:
-        self._settings = settings
-        self._library = library
-        self._toolbox = toolbox
-        self._models = models
-        self._formats = formats
-        self._default_model: ModelChoice | None = None
+    settings: AppSettings
+    models: Models
+    formats: Mapping[str, AnyFormat]
+    library: Library
+    toolbox: Toolbox
+    _default_model: ModelChoice | None = None
 
     async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue], background: str = "") -> Record:
-        chosen = known_formats.find(self._formats, format)
+        chosen = known_formats.find(self.formats, format)
         self.check_names()
         checked = _extended(self._check_settings(chosen, await _with_sources(settings)))
         if checked.precedents:
             checked = await self._with_precedents(checked, topic)
         if chosen.compared and (pairs := chosen.compared[1](checked)):
-            checked = checked.model_copy(update={chosen.compared[0]: await self._library.nearness(pairs, topic)})
+            checked = checked.model_copy(update={chosen.compared[0]: await self.library.nearness(pairs, topic)})
         models = [seat for seat in chosen.seats if seat.player == "model"]
         every = {seat.name: await self._seat_settings(checked, seat) for seat in models}
         checked = await self._fitting(_at_depth(checked, every), every)
@@ -82,7 +75,7 @@ class Drafts:
         )
         if checked.max_cost is not None:
             self._check_prices(record)
-        if checked.research and not self._toolbox.servers and are_whole(checked):
+        if checked.research and not self.toolbox.servers and are_whole(checked):
             raise InvalidInput(
                 "nothing is configured to look things up with: name servers under `research` in moot.yaml, or give "
                 "sources that are too long to be read whole (docs/research.md)"
@@ -91,19 +84,19 @@ class Drafts:
 
     def check_names(self) -> None:
         """Raises InvalidInput for a name or a folder of the settings that is not there: it would be ignored."""
-        if (folder := self._settings.prompts) and not folder.is_dir():
+        if (folder := self.settings.prompts) and not folder.is_dir():
             raise InvalidInput(f"settings: prompts: there is no folder {folder}; make it, or remove the setting")
-        for name in self._settings.prices:
+        for name in self.settings.prices:
             try:
-                parse_name(name, self._models.providers)
+                parse_name(name, self.models.providers)
             except InvalidInput as error:
                 raise InvalidInput(f"settings: prices: {error}") from None
-        for name in self._settings.formats:
-            if name not in self._formats:
-                near = meant(name, self._formats) or f"; known: {', '.join(self._formats)}"
+        for name in self.settings.formats:
+            if name not in self.formats:
+                near = meant(name, self.formats) or f"; known: {', '.join(self.formats)}"
                 raise InvalidInput(f"settings: formats.{name}: there is no such format{near}")
-        for name in self._settings.models:
-            seats = {seat.name for format in self._formats.values() for seat in format.seats}
+        for name in self.settings.models:
+            seats = {seat.name for format in self.formats.values() for seat in format.seats}
             if name not in seats:
                 raise InvalidInput(f"settings: models.{name}: no format has such a seat{meant(name, seats)}")
 
@@ -116,7 +109,7 @@ class Drafts:
 
         Without a position it is the last one at which there is something left to play.
         """
-        before, format = origin.record, known_formats.of_record(self._formats, origin.record)
+        before, format = origin.record, known_formats.of_record(self.formats, origin.record)
         if before.format_version > format.version:
             newer = f"follows version {before.format_version} of {before.format}, newer than this moot knows"
             raise InvalidInput(f"{before.id} {newer}; fork it with the moot that made it")
@@ -147,12 +140,12 @@ class Drafts:
 
     def changed(self, before: Record, changes: Mapping[str, JsonValue]) -> Settings:
         """The settings of a debate with some of them changed."""
-        format = known_formats.of_record(self._formats, before)
+        format = known_formats.of_record(self.formats, before)
         return self._check_settings(format, _changed(before.settings, changes, format))
 
     def chosen_anew(self, origin: StoredDebate, changes: Mapping[str, JsonValue]) -> StoredDebate:
         """A debate to fork, without what a person changed in it on the way and a fork chooses for itself."""
-        format = known_formats.of_record(self._formats, origin.record)
+        format = known_formats.of_record(self.formats, origin.record)
         seats = {seat.name for seat in format.seats if _chooses(seat, changes)}
 
         def kept(turn: Turn) -> Turn:
@@ -166,7 +159,7 @@ class Drafts:
 
         A seat that it has not, though its settings have it, is one that its format got later: it goes on without it.
         """
-        format = known_formats.of_record(self._formats, before)
+        format = known_formats.of_record(self.formats, before)
         checked, had = self.changed(before, changes), format.settings.model_validate(before.settings)
         seats = {
             seat.name: _seated(seat, before.seats[seat.name], checked, changes)
@@ -184,17 +177,17 @@ class Drafts:
         """The model a seat would use, and why: the debate's choice, the configuration's, the environment's."""
         if settings and (name := settings.model_for(seat)):
             return ModelChoice(name, CHOSEN)
-        own = self._settings.models.get(seat.name)
+        own = self.settings.models.get(seat.name)
         if seat.like and not own:
             return await self.choose_model(seat.like, settings)
-        if name := own or self._settings.model:
+        if name := own or self.settings.model:
             return ModelChoice(name, "MOOT_MODEL or moot.yaml")
-        if choice := self._models.group_default(seat.group):
+        if choice := self.models.group_default(seat.group):
             return choice
-        if seat.prefers and await self._models.has(preferred := PREFERRED[seat.prefers]):
+        if seat.prefers and await self.models.has(preferred := PREFERRED[seat.prefers]):
             return ModelChoice(preferred, "this seat is meant for it, and it is there")
         if self._default_model is None:
-            found = await self._models.default()
+            found = await self.models.default()
             if found.name == BUILT_IN_MODEL:  # whatever is started later is found without a restart
                 return found
             self._default_model = found
@@ -202,20 +195,20 @@ class Drafts:
 
     async def usual_format(self, chosen: Mapping[str, JsonValue]) -> str:
         """The format of a debate that named none: another, with all that is `chosen`, for a model too small for it."""
-        usual = self._formats[known_formats.DEFAULT]
+        usual = self.formats[known_formats.DEFAULT]
         if (chosen.get("model") or (await self.choose_model(usual.seats[0])).name) not in SMALL_MODELS:
             return usual.name
-        short = (format for format in self._formats.values() if has_short_prompts(format))
+        short = (format for format in self.formats.values() if has_short_prompts(format))
         return next((each for each in short if chosen.keys() <= each.settings.model_fields.keys()), usual).name
 
     async def _with_precedents(self, settings: Settings, topic: str) -> Settings:
         """The settings with the approved decisions that fit the question best as further sources."""
-        folder = self._settings.decisions
+        folder = self.settings.decisions
         known = {each.number: each for each in await asyncio.to_thread(precedents, folder)}
         if not known:
             raise InvalidInput(f"there are no approved decisions in {folder}: approve one, or leave precedents out")
         texts = {number: each.about for number, each in known.items()}
-        found = await self._library.excerpts(texts, topic, MAX_PRECEDENTS)
+        found = await self.library.excerpts(texts, topic, MAX_PRECEDENTS)
         chosen = [known[number].source for number in dict.fromkeys(excerpt.tag for excerpt in found)]
         if len(settings.sources) + len(chosen) > MAX_FILES:
             raise InvalidInput(
@@ -247,15 +240,15 @@ class Drafts:
         length = sum(len(source.text) for source in settings.sources)
         if "whole_sources" in settings.model_fields_set or length <= SMALL:
             return settings
-        windows = [await self._models.window(model) for model in {seat.model for seat in seats.values()}]
+        windows = [await self.models.window(model) for model in {seat.model for seat in seats.values()}]
         smallest = min((window for window in windows if window), default=settings.whole_sources)
         return settings.model_copy(update={"whole_sources": min(settings.whole_sources, smallest)})
 
     def configured(self, format: AnyFormat) -> Mapping[str, JsonValue]:
         """The settings that a new debate has unless it chooses others."""
-        own: dict[str, JsonValue] = {"depth": self._settings.depth, "judges": [*self._settings.judges]}
+        own: dict[str, JsonValue] = {"depth": self.settings.depth, "judges": [*self.settings.judges]}
         usual = {name: value for name, value in own.items() if value and name in format.settings.model_fields}
-        return {**usual, **self._settings.formats.get(format.name, {})}
+        return {**usual, **self.settings.formats.get(format.name, {})}
 
     def _with_providers(self, settings: Settings, format: AnyFormat) -> Settings:
         """The settings with the usual provider before the models of groups that are named without one."""
@@ -265,7 +258,7 @@ class Drafts:
 
     def _check_prices(self, record: Record) -> None:
         for model in {seat.model for seat in record.seats.values()}:
-            if self._models.prices.cost(model, Usage(calls=1)) is None:
+            if self.models.prices.cost(model, Usage(calls=1)) is None:
                 raise InvalidInput(f"max_cost needs a price for {model}: add it under `prices` in moot.yaml")
 
     async def _seat_settings(self, settings: Settings, seat: Seat) -> SeatSettings:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from moot.core.claims import Ledger
 from moot.core.people import Action as Action
@@ -32,10 +32,8 @@ from moot.text.language import Language, language_of
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
-class Limits(BaseModel):
+class Limits(BaseModel, extra="forbid"):
     """What ends a debate at the latest; a limit reached leads to the closing steps."""
-
-    model_config = ConfigDict(extra="forbid")
 
     max_rounds: int = Field(5, ge=1, le=100, title="Rounds")
     max_runtime_seconds: float = Field(600, gt=0, allow_inf_nan=False, title="Seconds of speaking")
@@ -110,18 +108,21 @@ MAX_FAULT = 1000
 class Answer(BaseModel):
     """A structured reply. Its `shown` field is what readers see while it streams and afterwards."""
 
-    model_config = ConfigDict(extra="ignore")
     shown: ClassVar[str]
+    unread: ClassVar[str]
+    """What that field says in the safe answer, of those that need say no more."""
+    may_be_prose: ClassVar[bool] = False
+    """Whether a reply without JSON is that field."""
 
     @classmethod
     def from_prose(cls, text: str) -> Self | None:
         """The answer in a reply without JSON, for answers that need none; None for all others."""
-        return None
+        return cls.model_validate({cls.shown: text}) if cls.may_be_prose and text.strip() else None
 
     @classmethod
     def fallback(cls) -> Self:
         """The safe answer that is stored, marked, when the model's cannot be read."""
-        raise NotImplementedError
+        return cls.model_validate({cls.shown: cls.unread})
 
     @classmethod
     def made_up(cls) -> Self:

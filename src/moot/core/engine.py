@@ -25,6 +25,7 @@ from moot.core.events import (
     LimitReached,
     RoundStarted,
     Terminal,
+    place_of,
     waiting_for,
 )
 from moot.core.format import AnyFormat
@@ -288,10 +289,7 @@ class Run:
             await self._keep(step, position, error)
             raise
         turn = Turn(
-            position=position,
-            seat=step.seat,
-            kind=step.kind,
-            round=step.round,
+            **place_of(step, position),
             content=reply.content,
             data=reply.data,
             usage=reply.usage,
@@ -324,10 +322,7 @@ class Run:
     async def _keep(self, step: Step, position: int, error: ModelError) -> None:
         """Keep a failed attempt, with the text that had arrived."""
         failure = Failure(
-            position=position,
-            seat=step.seat,
-            kind=step.kind,
-            round=step.round,
+            **place_of(step, position),
             partial=error.partial,
             code=error.code,
             message=str(error),

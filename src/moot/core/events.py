@@ -220,7 +220,7 @@ class StepPlace(TypedDict):
     position: int
 
 
-def place_of(step: Step | Turn, position: int) -> StepPlace:
+def place_of(step: Step | Turn | TurnStarted, position: int) -> StepPlace:
     return {"seat": step.seat, "kind": step.kind, "round": step.round, "position": position}
 
 

@@ -6,9 +6,19 @@ The bounds in their schemas are for servers that write by grammar, whose small m
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
 
 MAX_ITEMS = 12
 
@@ -51,6 +61,25 @@ def flag(value: object) -> object:
     return False if value is None else value
 
 
+def objects(value: object, *, most: int = MAX_ITEMS) -> list[dict[str, Any]]:
+    """A list of objects, where one stands for itself; whatever else is in it is none."""
+    parts = value if isinstance(value, list) else [value]
+    return [part for part in parts if isinstance(part, dict)][:most]
+
+
+def readable(form: type[BaseModel], most: int | None = None) -> Callable[[object], list[BaseModel]]:
+    """Of a list of forms, or one, those that can be read: what is said in no known form is not said."""
+
+    def read(value: object) -> list[BaseModel]:
+        found: list[BaseModel] = []
+        for part in (value if isinstance(value, list) else [value])[:most]:
+            with suppress(ValidationError):
+                found.append(form.model_validate(part))
+        return found
+
+    return read
+
+
 def first(parts: list[Any]) -> list[Any]:
     return parts[:MAX_ITEMS]
 
@@ -67,9 +96,11 @@ Texts: TypeAlias = Annotated[
 ]
 Flag: TypeAlias = Annotated[bool, BeforeValidator(flag)]
 # The schema says integer because grammars can bound integers; half points are welcome all the same.
+_INTEGER: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 10}
 Score: TypeAlias = Annotated[
     float,
     Field(ge=0, le=10, allow_inf_nan=False),
     BeforeValidator(number),
-    WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10}),
+    WithJsonSchema(_INTEGER),
 ]
+ScoreOrNone: TypeAlias = Annotated[Score | None, WithJsonSchema(_INTEGER)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moot.core.debate import Settings, Turn
 from moot.core.research import Call, calls
-from moot.sources.contents import headings, size
-from moot.sources.source import tags
+from moot.sources.passages import outline
+from moot.sources.source import Source, tags
 
 if TYPE_CHECKING:
     from moot.core.script import Debate
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 HEADINGS = 6000
 """Characters of the headings of all long sources together."""
-
-
+SHORTEST = 80
+"""Characters; where not even so many are left for each source, none has headings."""
 SEE_ABOVE = "It stands above."
 
 
@@ -65,3 +66,24 @@ def _paged(tag: str, text: str) -> str:
     if len(pages) == 1:
         return text
     return "\n".join(f"[{tag} p. {number}]\n{page.strip()}" for number, page in enumerate(pages, 1))
+
+
+def size(text: str) -> str:
+    pages = text.count("\f") + 1
+    return f"{len(text):,} characters" + (f", {pages} pages" if pages > 1 else "")
+
+
+@lru_cache(maxsize=8)
+def headings(sources: tuple[Source, ...], room: int) -> tuple[tuple[str, ...], ...]:
+    """For each source its outermost headings, as deep as there is room for; each source has the same share of it."""
+    share = room // max(1, len(sources))
+    return tuple(_headings(source.text, share) if share >= SHORTEST else () for source in sources)
+
+
+def _headings(text: str, room: int) -> tuple[str, ...]:
+    known = list(outline(text))
+    for depth in sorted({level for level, _ in known}, reverse=True):
+        shown = tuple("  " * (level - 1) + title for level, title in known if level <= depth)
+        if sum(map(len, shown)) <= room:
+            return shown
+    return ()

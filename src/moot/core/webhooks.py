@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Annotated, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from moot.core.notices import EVENTS, HookEvent
 
@@ -29,10 +29,8 @@ def _each_once(hooks: list[Webhook]) -> list[Webhook]:
     return hooks
 
 
-class Webhook(BaseModel):
+class Webhook(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
     """An address that is told about debates."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     url: Address = Field(description="an http or https address")
     events: list[HookEvent] = Field(default_factory=lambda: list(EVENTS.values()), min_length=1)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from moot.core.webhooks import Address
 from moot.text.commands import words
@@ -19,10 +19,8 @@ _SHELLS = {"ssh", "autossh", "rsh", "mosh", "tmux", "screen", "powershell", "pws
 _JOINING = _SHELLS | {"watch", "at", "parallel"}
 
 
-class WorkflowSettings(BaseModel):
+class WorkflowSettings(BaseModel, extra="forbid", hide_input_in_errors=True):
     """Where issues go: exactly one of file, command and webhook."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     file: Path | None = Field(None, description="a folder in which each issue becomes a file of its own")
     command: str | None = Field(None, description=f"gets the issue on standard input, as in: {_EXAMPLE}")

@@ -16,6 +16,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -170,29 +171,23 @@ class Deliveries(Protocol):
     async def note(self, notice: Notice, delivered: bool, result: str, again_in: float | None) -> None: ...
 
 
+@dataclass(eq=False)
 class WebhookSender:
     """Delivers what is due, over and over; several may run on one database."""
 
-    def __init__(
-        self,
-        deliveries: Deliveries,
-        hooks: Sequence[Webhook],
-        environ: Mapping[str, str],
-        *,
-        now: Callable[[], float] = time.time,
-        spread: Callable[[], float] = lambda: random.uniform(0, SPREAD),  # noqa: S311 - no secret
-        seconds: float = SECONDS,
-        poll_seconds: float = POLL_SECONDS,
-    ) -> None:
-        self._deliveries = deliveries
-        self._hooks = {hook.name: hook for hook in hooks}
-        self._environ = environ
-        self._now = now
-        self._spread = spread
-        self._seconds = seconds
-        self._poll_seconds = poll_seconds
+    deliveries: Deliveries
+    hooks: Sequence[Webhook]
+    environ: Mapping[str, str]
+    _: KW_ONLY
+    now: Callable[[], float] = time.time
+    spread: Callable[[], float] = lambda: random.uniform(0, SPREAD)  # noqa: S311 - no secret
+    seconds: float = SECONDS
+    poll_seconds: float = POLL_SECONDS
+    _finishing: bool = False
+
+    def __post_init__(self) -> None:
+        self._hooks = {hook.name: hook for hook in self.hooks}
         self._woken = {name: asyncio.Event() for name in self._hooks}
-        self._finishing = False
 
     def finish(self) -> None:
         """Let `run` deliver what is due now, and end."""
@@ -224,7 +219,7 @@ class WebhookSender:
                 if last and not sending:
                     return
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._poll_seconds):
+                    async with asyncio.timeout(self.poll_seconds):
                         await woken.wait()
         finally:
             for task in sending:
@@ -233,7 +228,7 @@ class WebhookSender:
 
     async def _taken(self, name: str, limit: int) -> tuple[Notice, ...]:
         try:
-            return await self._deliveries.due((name,), limit, LEASE_SECONDS) if limit else ()
+            return await self.deliveries.due((name,), limit, LEASE_SECONDS) if limit else ()
         except StoreError as error:
             log.warning("webhooks wait until the database is back: %s", error)
             return ()
@@ -244,7 +239,7 @@ class WebhookSender:
             return
         hook, body = self._hooks[notice.hook], notice.payload.encode()
         try:
-            tried = await attempt(session, notice.id, body, hook, self._environ, now=self._now(), seconds=self._seconds)
+            tried = await attempt(session, notice.id, body, hook, self.environ, now=self.now(), seconds=self.seconds)
         except asyncio.CancelledError:
             left = Attempt(False, "it had not answered when the process ended")
             await asyncio.shield(self._note(notice, left, 0.0))
@@ -252,14 +247,14 @@ class WebhookSender:
         except Exception:  # one receiver must not keep the others from being told
             log.exception("%s: the webhook %s was not told", notice.debate_id, notice.hook)
             tried = Attempt(False, "it could not be sent; moot's log says why")
-        await self._note(notice, tried, next_delay(notice.attempts, tried, self._spread()))
+        await self._note(notice, tried, next_delay(notice.attempts, tried, self.spread()))
 
     async def _note(self, notice: Notice, tried: Attempt, again_in: float | None) -> None:
         result = tried.result if tried.delivered or again_in is not None else _given_up(notice, tried)
         if not tried.delivered:
             log.warning("%s: the webhook %s was not told: %s", notice.debate_id, notice.hook, result)
         try:
-            await self._deliveries.note(notice, tried.delivered, result, again_in)
+            await self.deliveries.note(notice, tried.delivered, result, again_in)
         except StoreError as error:
             log.warning("%s: the webhook %s will be told again: %s", notice.debate_id, notice.hook, error)
 

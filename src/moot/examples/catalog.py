@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
+from pydantic import BaseModel, JsonValue, TypeAdapter
 
 from moot.errors import Missing, meant
 
@@ -17,10 +17,8 @@ MODEL = "recorded:a large model"
 """What fills every seat of an example."""
 
 
-class Example(BaseModel):
+class Example(BaseModel, frozen=True, extra="forbid"):
     """A recorded debate, and all that its replay has to be asked with."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     format: str

@@ -25,27 +25,9 @@ TAGS = PARTS | HEADINGS | TABLES
 ATTRIBUTES = {"a": {"href", "id"}, "ol": {"start"}, **{tag: {"id"} for tag in ("blockquote", "li", "p", *HEADINGS)}}
 SCHEMES = {"http", "https", "mailto"}
 FOLDER = Path(__file__).parent / "style"
-"""What documents look like. `tokens.css` is what drawings need besides: the colours of seats are those of the pages."""
+"""What documents look like, `page.html` around them. `tokens.css` is what drawings need besides: the seats' colours are
+those of the pages."""
 _ANCHOR = re.compile(r'<a id="(turn-[0-9]+|source-s[0-9]+(?:-at-[0-9]+)?)"></a>')
-
-PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-{body}</main>
-</body>
-</html>
-"""
 
 
 class Drawings(NamedTuple):
@@ -79,7 +61,8 @@ def page(markdown_text: str, title: str, drawings: Drawings = NOTHING) -> str:
         body += f'<figure class="drawn">{drawings.map}</figure>\n'
         sheets += [figures.FOLDER / "claim_map.css", FOLDER / "map.css"]
     style = "".join(sheet.read_text("utf-8") for sheet in sheets)
-    return PAGE.format(title=escape(one_line(title)), style=style, body=body)
+    whole = (FOLDER / "page.html").read_text("utf-8")
+    return whole.format(title=escape(one_line(title)), style=style, body=body)
 
 
 def _body(text: str) -> str:

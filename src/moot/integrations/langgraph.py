@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import orjson
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 from typing_extensions import TypedDict
 
 try:
@@ -65,10 +65,8 @@ class DebateState(TypedDict):
     stop_reason: str | None
 
 
-class Answered(BaseModel):
+class Answered(BaseModel, extra="forbid"):
     """What a checkpoint's interrupt is resumed with."""
-
-    model_config = ConfigDict(extra="forbid")
 
     action: Action
     text: str = ""

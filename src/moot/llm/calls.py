@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
 from moot.llm.client import Client, Completion, Request
@@ -29,24 +29,22 @@ class NoMeter:
         return nullcontext(lambda completion: None)
 
 
+@dataclass(frozen=True, slots=True)
 class ModelCalls:
     """The calls to one provider; the wait for their turn is over before the client's own deadlines begin."""
 
-    def __init__(
-        self, client: Client, provider: str, prices: Prices, pace: Pace | None = None, meter: Meter | None = None
-    ) -> None:
-        """Without a `pace` nobody waits: a recording answers at once."""
-        self._client = client
-        self._provider = provider
-        self._prices = prices
-        self._pace = pace
-        self._meter = meter or NoMeter()
+    client: Client
+    provider: str
+    prices: Prices
+    meter: Meter
+    pace: Pace | None = None
+    """Without one nobody waits: a recording answers at once."""
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        with self._meter.call(self._provider, request) as answered:
-            async with self._pace.turn() if self._pace else nullcontext():
-                completion = await self._client.complete(request, on_text)
-            cost = self._prices.cost(str(ModelName(self._provider, request.model)), completion.usage)
+        with self.meter.call(self.provider, request) as answered:
+            async with self.pace.turn() if self.pace else nullcontext():
+                completion = await self.client.complete(request, on_text)
+            cost = self.prices.cost(str(ModelName(self.provider, request.model)), completion.usage)
             completion = replace(completion, usage=replace(completion.usage, cost=cost))
             answered(completion)
             return completion

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from moot.core.prompts import Message
 from moot.errors import InvalidInput, ModelError, ModelTimeout, Unreachable, meant
 from moot.llm.addresses import public_name, refuse_secrets
-from moot.llm.calls import Connection, Meter, ModelCalls
+from moot.llm.calls import Connection, Meter, ModelCalls, NoMeter
 from moot.llm.client import Client, Request, Timeouts
 from moot.llm.dialect import Dialect
 from moot.llm.local import CONTEXT_TOKENS, LocalModels
@@ -93,7 +93,7 @@ class Models:
         self._environ = environ
         self._own = own or {}
         self.tape = tape
-        self._meter = meter
+        self._meter = meter or NoMeter()
         self._paces: dict[str, Pace] = {}
         self._own_clients = clients or {}
         self._clients: dict[str, Client] = {}
@@ -116,18 +116,13 @@ class Models:
             self._clients[key] = await self._calls(parsed)
         return Connection(self._clients[key], parsed.model, self._pace(parsed.provider))
 
-    @property
-    def taped(self) -> bool:
-        """Whether calls are recorded or replayed, which only those of this process can be."""
-        return self.tape is not None
-
     async def _calls(self, name: ModelName) -> ModelCalls:
         if isinstance(self.tape, Recording):
-            return ModelCalls(self.tape.client(name.provider), name.provider, self.prices, meter=self._meter)
+            return ModelCalls(self.tape.client(name.provider), name.provider, self.prices, self._meter)
         client = self._own_clients.get(name.provider) or await self._open(name)
         if self.tape is not None:
             client = self.tape.wrap(name.provider, client)
-        return ModelCalls(client, name.provider, self.prices, self._pace(name.provider), self._meter)
+        return ModelCalls(client, name.provider, self.prices, self._meter, self._pace(name.provider))
 
     def _pace(self, provider: str) -> Pace:
         """One for each provider, shared by all debates of the process."""

@@ -1,11 +1,13 @@
-"""The model servers moot knows by name, as data: where they are, how they are paid, what they take."""
+"""The model servers moot knows by name, as `providers.toml` has them: where they are and what they take."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from moot.core.debate import ModelKind
@@ -79,107 +81,16 @@ def _with_port(address: str, port: int | None) -> str:
     return f"{host}{slash}{path}"
 
 
-_ALL = Dialect()
-_COMPLETION_TOKENS = Dialect(max_tokens_field="max_completion_tokens")
-_NO_THINKING = Dialect(extra={"chat_template_kwargs": {"enable_thinking": False}})
+def _read(name: str, about: dict[str, Any]) -> Provider:
+    paid = {"key_env": f"{name.upper()}_API_KEY", "url_env": f"{name.upper()}_BASE_URL"}
+    quirks = tuple(Quirk(each["pattern"], Dialect(**each["takes"])) for each in about.pop("quirks", ()))
+    takes = Dialect(**about.pop("takes", {}))
+    more = {"timeouts": OWN_MACHINE} if about.get("local") else paid
+    return Provider(name, **about, **more, takes=takes, quirks=quirks)
 
 
-def _effort(level: str, temperature: bool = True) -> Dialect:
-    return replace(_COMPLETION_TOKENS, temperature=temperature, extra={"reasoning_effort": level})
-
-
-def _vendor(
-    name: str,
-    base_url: str,
-    default_model: str | None = None,
-    takes: Dialect = _ALL,
-    quirks: tuple[Quirk, ...] = (),
-) -> Provider:
-    """A server that is paid for; variables named after it hold its key, and its address if it has another."""
-    key_env, url_env = f"{name.upper()}_API_KEY", f"{name.upper()}_BASE_URL"
-    return Provider(
-        name, base_url, key_env=key_env, url_env=url_env, default_model=default_model, takes=takes, quirks=quirks
-    )
-
-
-def _own_server(name: str, port: int, takes: Dialect = _ALL) -> Provider:
-    """A server that the user starts on this machine; variables named after it hold its address and perhaps a key."""
-    return Provider(
-        name,
-        f"http://127.0.0.1:{port}",
-        url_env=f"{name.upper()}_BASE_URL",
-        own_key_env=f"{name.upper()}_API_KEY",
-        takes=takes,
-        path="/v1",
-        port=port,
-        local=True,
-        timeouts=OWN_MACHINE,
-    )
-
-
-# A turn has a few hundred tokens, which a model that thinks first would spend on that. So thinking is switched off
-# where the vendor says how, and kept short where it cannot be.
-BUILT_IN = (
-    _vendor(
-        "deepseek",
-        "https://api.deepseek.com",
-        "deepseek-chat",
-        Dialect(json_mode="object", extra={"thinking": {"type": "disabled"}}),
-        (Quirk("reasoner", Dialect(json_mode="object")),),
-    ),
-    _vendor(
-        "openai",
-        "https://api.openai.com/v1",
-        "gpt-4.1-mini",
-        _COMPLETION_TOKENS,
-        (
-            Quirk(r"^gpt-5.*chat", _COMPLETION_TOKENS),
-            Quirk(r"^gpt-5\.\d", _effort("none")),
-            Quirk(r"^gpt-5", _effort("minimal", temperature=False)),
-            Quirk(r"^o\d", _effort("low", temperature=False)),
-        ),
-    ),
-    _vendor("anthropic", "https://api.anthropic.com/v1", "claude-sonnet-4-5", Dialect(json_mode="none")),
-    _vendor(
-        "gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        "gemini-2.5-flash",
-        quirks=(
-            Quirk(r"gemini-2\.5-flash", Dialect(extra={"reasoning_effort": "none"})),
-            Quirk(r"gemini-(2\.5|[3-9])", Dialect(extra={"reasoning_effort": "low"})),
-        ),
-    ),
-    _vendor(
-        "openrouter",
-        "https://openrouter.ai/api/v1",
-        "deepseek/deepseek-chat",
-        Dialect(extra={"reasoning": {"effort": "none"}}),
-    ),
-    _vendor("mistral", "https://api.mistral.ai/v1", "mistral-small-latest", Dialect(stream_options=False)),
-    _vendor(
-        "groq",
-        "https://api.groq.com/openai/v1",
-        takes=_COMPLETION_TOKENS,
-        quirks=(Quirk("qwen3", _effort("none")), Quirk("gpt-oss", _effort("low"))),
-    ),
-    _vendor("together", "https://api.together.xyz/v1"),
-    _vendor("xai", "https://api.x.ai/v1"),
-    Provider(
-        "ollama",
-        "http://127.0.0.1:11434",
-        url_env="OLLAMA_HOST",
-        dialect="ollama",
-        port=11434,
-        local=True,
-        looked_for=True,
-        timeouts=OWN_MACHINE,
-    ),
-    _own_server("vllm", 8000, _NO_THINKING),
-    _own_server("llamacpp", 8080, _NO_THINKING),
-    _own_server("lmstudio", 1234),
-)
-
-
+_FILE = Path(__file__).with_name("providers.toml")
+BUILT_IN = tuple(_read(name, about) for name, about in tomllib.loads(_FILE.read_text("utf-8")).items())
 USUAL = "deepseek"
 """The provider of a model that is named without one, where a format takes such names."""
 PREFERRED: Mapping[ModelKind, str] = {"large": "ollama:qwen3:32b", "large_of_another_family": "ollama:llama3.3:70b"}

@@ -17,8 +17,10 @@ from rapidfuzz.fuzz import token_set_ratio, token_sort_ratio
 
 from moot.core.claims import Claim
 from moot.core.duration import span_seconds
+from moot.core.trust import Trust
 from moot.reading.debate import Reading
-from moot.reading.words import cost_text, short_model
+from moot.reading.views import DebateView, debate_view
+from moot.reading.words import cost_text
 from moot.trust.links import opposed
 
 SAME_SET, SAME_SORT = 75.0, 55.0
@@ -153,7 +155,7 @@ LEFT_OUT = {"model", "models", "temperatures", "max_tokens", "sources", "extend_
 
 def _setup(a: Reading, b: Reading) -> Iterator[PairView]:
     yield _pair("format", _format(a), _format(b))
-    yield _pair("models", _models(a), _models(b))
+    yield _pair("models", a.models_text, b.models_text)
     settings = a.record.settings, b.record.settings
     left_out = LEFT_OUT | a.format.hidden
     for name in (name for name in settings[0] if name in settings[1] and name not in left_out):
@@ -170,14 +172,6 @@ def _pair(name: str, a: str, b: str) -> PairView:
 
 def _format(reading: Reading) -> str:
     return f"{reading.record.format}, version {reading.record.format_version}"
-
-
-def _models(reading: Reading) -> str:
-    """The model of every seat, or each seat's."""
-    chosen = {seat: short_model(each.model) for seat, each in reading.record.seats.items()}
-    if len(set(chosen.values())) <= 1:
-        return f"{next(iter(chosen.values()), '–')} in every seat"
-    return ", ".join(f"{reading.titles[seat]}: {model}" for seat, model in chosen.items())
 
 
 def _sources(reading: Reading) -> str:
@@ -204,3 +198,51 @@ def _taken(reading: Reading) -> dict[str, str]:
         "cost": cost_text(usage),
         "ended": reading.reason or "–",
     }
+
+
+# Both as JSON
+
+
+class SideView(BaseModel):
+    """What one of the two came to."""
+
+    debate: DebateView
+    summary: str | None
+    lead: str
+    trust: Trust | None
+    next_steps: list[str]
+
+
+class ComparisonView(BaseModel):
+    relation: str = Field(description="how one came of the other, if it did")
+    same_question: bool
+    same_outcome: bool = Field(description="whether both headlines are the same, word for word")
+    a: SideView
+    b: SideView
+    setup: list[PairView] = Field(description="what was chosen for each")
+    taken: list[PairView] = Field(description="what each took")
+    claims: ComparedClaims
+
+
+def comparison_view(both: Comparison) -> ComparisonView:
+    return ComparisonView(
+        relation=both.relation,
+        same_question=both.same_question,
+        same_outcome=both.same_outcome,
+        a=_side(both.a),
+        b=_side(both.b),
+        setup=list(both.setup),
+        taken=list(both.taken),
+        claims=both.claims,
+    )
+
+
+def _side(reading: Reading) -> SideView:
+    outcome = reading.outcome
+    return SideView(
+        debate=debate_view(reading),
+        summary=outcome.summary if outcome else None,
+        lead=outcome.lead if outcome else "",
+        trust=outcome.trust if outcome else None,
+        next_steps=list(reading.next_steps),
+    )

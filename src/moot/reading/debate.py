@@ -28,10 +28,10 @@ from moot.core.trace import Trace, trace
 from moot.core.trust import Basis, Coverage
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
-from moot.reading.page import page_of
+from moot.reading.page import usual_page
 from moot.reading.sources import sources_view
 from moot.reading.unreadable import read_outcome
-from moot.reading.words import STATUS_TEXTS
+from moot.reading.words import STATUS_TEXTS, short_model
 from moot.sources.references import Index, SourceReport, index
 from moot.sources.source import Source
 from moot.text.markdown import unmarked
@@ -211,8 +211,13 @@ class Reading:
 
     @cached_property
     def page(self) -> OutcomePage | None:
-        """What is shown of its outcome, and in which order."""
-        return page_of(self)
+        """What is shown of its outcome, and in which order: the usual where its format does not say."""
+        outcome, own = self.outcome, self.format.page
+        if outcome is None:
+            return None
+        readable = own is not None and isinstance(outcome, self.format.outcome)
+        found = self._read(lambda debate: own(debate, outcome), None) if own and readable else None
+        return found or usual_page(self, outcome)
 
     @cached_property
     def debate(self) -> Debate[Any]:
@@ -223,6 +228,14 @@ class Reading:
     def question(self) -> Waiting | None:
         """What it asks a person, also after it was stopped for want of an answer."""
         return open_question(self.stored, self.format)
+
+    @property
+    def models_text(self) -> str:
+        """The model of every seat, or each seat's."""
+        models = {seat: short_model(chosen.model) for seat, chosen in self.record.seats.items()}
+        if len(set(models.values())) <= 1:
+            return f"{next(iter(models.values()), '–')} in every seat"
+        return ", ".join(f"{self.titles[seat]}: {model}" for seat, model in models.items())
 
     @property
     def status_text(self) -> str:

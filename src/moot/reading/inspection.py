@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, Field, ValidationError
 
 from moot.core.debate import Step, Turn, Usage
+from moot.core.events import place_of
 from moot.core.prompts import Message, Prompts, shortened
 from moot.core.quoting import quotes_of
 from moot.core.replay import replayed
@@ -69,11 +70,8 @@ def inspection(reading: Reading, prompts: Prompts, position: int) -> Inspection:
     seat = reading.record.seats.get(turn.seat)
     return Inspection(
         debate=reading.record.id,
-        position=position,
-        seat=turn.seat,
+        **place_of(turn, position),
         title=event.title,
-        kind=turn.kind,
-        round=turn.round,
         model=turn.model,
         temperature=seat.temperature if seat and turn.model else None,
         max_tokens=asked.step.max_tokens if asked else None,

@@ -4,29 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from moot.core.page import Figure, OutcomePage, Prose, Section, Table, listed, present
-from moot.errors import ScriptChanged
 from moot.trust.block import block_of, figures
 
 if TYPE_CHECKING:
     from moot.core.debate import Outcome
     from moot.reading.debate import Reading
-
-
-def page_of(reading: Reading) -> OutcomePage | None:
-    """None while there is no outcome."""
-    outcome = reading.outcome
-    if outcome is None:
-        return None
-    own = reading.format.page
-    if own and isinstance(outcome, reading.format.outcome):
-        try:
-            return own(reading.debate, outcome)
-        except (ScriptChanged, ValidationError):  # its turns are of another version
-            pass
-    return usual_page(reading, outcome)
 
 
 def usual_page(reading: Reading, outcome: Outcome) -> OutcomePage:

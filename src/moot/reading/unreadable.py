@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import ConfigDict, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from moot.core.debate import JsonObject, Outcome, Record, Seat, Settings
 from moot.core.format import USE_ITS_VERSION, AnyFormat, Format
@@ -64,8 +64,8 @@ def format_of(formats: Mapping[str, AnyFormat], record: Record) -> AnyFormat:
     )
 
 
-class _AnySettings(Settings):
-    model_config = ConfigDict(extra="allow")
+class _AnySettings(Settings, extra="allow"):
+    pass
 
 
 def _no_script(debate: Debate[Any]) -> NoReturn:

@@ -6,16 +6,14 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from moot.core.debate import Action, JsonObject, Status, Usage
 from moot.reading.debate import Reading
 
 
-class FromAttributes(BaseModel):
+class FromAttributes(BaseModel, from_attributes=True):
     """Made of whatever has fields of these names; times are seconds there."""
-
-    model_config = ConfigDict(from_attributes=True)
 
 
 class SeatView(BaseModel):

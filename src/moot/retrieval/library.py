@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -41,31 +41,25 @@ class Evidence(NamedTuple):
     total: int
 
 
+@dataclass(eq=False)
 class Library:
-    def __init__(
-        self,
-        own_templates: Path,
-        cache: Path,
-        store: StoreName = "builtin",
-        connect: Callable[[], Awaitable[Embedder]] | None = None,
-    ) -> None:
-        """`connect` opens the embedder; without it, it is the built-in one."""
-        self._own_templates = own_templates
-        self._cache = cache
-        self._store = store
-        self._connect = connect
-        self._builtin = WordLlamaEmbedder()
-        self._embedder: Embedder | None = None
-        self._retriever: Retriever | None = None
-        self._searches: dict[str, Search] = {}
+    own_templates: Path
+    cache: Path
+    store: StoreName = "builtin"
+    connect: Callable[[], Awaitable[Embedder]] | None = None
+    """Opens the embedder; without it, it is the built-in one."""
+    _builtin: WordLlamaEmbedder = field(default_factory=WordLlamaEmbedder)
+    _embedder: Embedder | None = None
+    _retriever: Retriever | None = None
+    _searches: dict[str, Search] = field(default_factory=dict)
 
     async def embedder(self) -> Embedder:
         if self._embedder is None:
-            self._embedder = await self._connect() if self._connect else self._builtin
+            self._embedder = await self.connect() if self.connect else self._builtin
         return self._embedder
 
     def templates(self) -> Mapping[str, Template]:
-        return templates.collection(self._own_templates)
+        return templates.collection(self.own_templates)
 
     async def find(self, query: str, top_k: int) -> tuple[Found, ...]:
         """The templates that suit a question best, the best first; none that hardly does."""
@@ -74,7 +68,7 @@ class Library:
         if not embedder.reads(query):
             return ()
         documents = templates.documents(known.values())
-        with _damage_named(self._cache):
+        with _damage_named(self.cache):
             retriever = await self._open()
             await retriever.index(documents)
             hits = await retriever.search(query, len(documents))
@@ -127,16 +121,16 @@ class Library:
         return search
 
     def add(self, file: Path) -> Template:
-        return templates.add(self._own_templates, file)
+        return templates.add(self.own_templates, file)
 
     def remove(self, name: str) -> None:
-        templates.remove(self._own_templates, name)
+        templates.remove(self.own_templates, name)
 
     async def _open(self) -> Retriever:
         if self._retriever is None:
             embedder = await self.embedder()
-            folder = self._cache / embedder.name.replace(":", "-").replace("/", "-")
-            self._retriever = Retriever(embedder, _vector_store(self._store, folder))
+            folder = self.cache / embedder.name.replace(":", "-").replace("/", "-")
+            self._retriever = Retriever(embedder, _vector_store(self.store, folder))
         return self._retriever
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from moot.errors import InvalidInput, Missing, NotFound, faults
 from moot.retrieval.retriever import Document
@@ -30,10 +30,8 @@ _SECTION = re.compile(r"^## +(\w+) *$", re.MULTILINE)
 _ITEM = re.compile(r"^(?:\d+\.|[-*]) +", re.MULTILINE)
 
 
-class Template(BaseModel):
+class Template(BaseModel, frozen=True, extra="forbid", str_strip_whitespace=True):
     """A way to reason about a question; the text is what a model reads, title, when and questions are searched."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
     name: str
     title: str = Field(min_length=1, max_length=100)

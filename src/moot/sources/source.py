@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
 WHOLE = 60_000
@@ -37,10 +37,8 @@ def _not_empty(text: str) -> str:
     return text
 
 
-class Source(BaseModel):
+class Source(BaseModel, extra="forbid", frozen=True):
     """A document that a debate may cite; the first is S1, the second S2."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[
         str,

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from moot.app import build
-from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted
+from moot.core.events import Event, TurnChunk, TurnFinished, TurnStarted, place_of
 from moot.core.format import AnyFormat
 from moot.examples.catalog import Example, examples, find
 from moot.llm.recording import Recording
@@ -147,10 +147,7 @@ def _words(started: TurnStarted, finished: TurnFinished) -> Iterator[TurnChunk]:
     for word in re.finditer(r"\S+\s*|\s+", finished.content):
         yield TurnChunk(
             debate=started.debate,
-            seat=started.seat,
-            kind=started.kind,
-            round=started.round,
-            position=started.position,
+            **place_of(started, started.position),
             offset=word.start(),
             text=word[0],
         )

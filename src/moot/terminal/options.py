@@ -63,6 +63,9 @@ set = option("--set", metavar="KEY=VALUE", multiple=True, help="Any setting of t
 record = option("--record", type=FILE, metavar="FILE", help="Keep every model call in FILE.")
 replay = option("--replay", type=FILE, metavar="FILE", help="Answer model calls from FILE.")
 output = option("--output", "-o", type=FILE, metavar="DIR", help="Write the outcome's document here, approved or not.")
+chosen = (model, model_for, judges, set)
+tape = (record, replay)
+told = (output, events)
 host = option(
     "--host",
     metavar="ADDRESS",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from moot.core.table import Bar, Cell
-from moot.reading.words import cost_text, short_model
+from moot.reading.words import cost_text
 from moot.text.plain import in_one_line, printable
 
 if TYPE_CHECKING:
@@ -32,18 +32,12 @@ WIDE = 80
 def introduction(reading: Reading) -> Text:
     from rich.text import Text
 
-    record, titles = reading.record, reading.titles
-    models = {seat: short_model(chosen.model) for seat, chosen in record.seats.items()}
-    if len(set(models.values())) == 1:
-        who = f"{next(iter(models.values()))} in every seat"
-    else:
-        who = ", ".join(f"{titles[seat]}: {model}" for seat, model in models.items())
-    text = Text("\n")
+    record, text = reading.record, Text("\n")
     text.append(printable(record.title), style="bold")
     if record.title != record.topic:
         text.append(printable(f"\nasked as: {record.topic}"), style="dim")
     origin = f" · {record.origin}" if record.origin else ""
-    return text.append(printable(f"\n{record.format} {record.id} · {who}{origin}"), style="dim")
+    return text.append(printable(f"\n{record.format} {record.id} · {reading.models_text}{origin}"), style="dim")
 
 
 def outcome_view(outcome: Outcome, reason: str) -> RenderableType:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
 from rich.cells import cell_len
@@ -56,27 +56,23 @@ class _Speech:
     finished: TurnFinished | None = None
 
 
+@dataclass(eq=False)
 class LiveView:
     """Whole lines scroll away above; the line being written and the status stay below.
 
     Turns that run side by side are shown one after the other, the earliest position first.
     """
 
-    def __init__(
-        self,
-        console: Console,
-        record: Record,
-        format: AnyFormat,
-        sides: Mapping[str, Side],
-        seconds_before: float = 0.0,
-    ) -> None:
-        self._console = console
-        self._sides = sides
-        self._record = record
-        self._format = format
-        self._max_rounds = format.open(record).settings.max_rounds
+    console: Console
+    record: Record
+    format: AnyFormat
+    sides: Mapping[str, Side]
+    seconds_before: InitVar[float] = 0.0
+
+    def __post_init__(self, seconds_before: float) -> None:
+        self._max_rounds = self.format.open(self.record).settings.max_rounds
         self._began = time.monotonic() - seconds_before
-        self._bottom = Bottom(console)
+        self._bottom = Bottom(self.console)
         self._speeches: dict[int, _Speech] = {}
         self._tail = ""
         self._tokens = 0
@@ -91,7 +87,7 @@ class LiveView:
         match event:
             case RoundStarted():
                 self._round = event.round
-            case TurnStarted() if event.kind not in self._format.folded:
+            case TurnStarted() if event.kind not in self.format.folded:
                 self._started(event)
             case TurnChunk() if event.position in self._speeches:
                 self._speeches[event.position].text += _live_text(event.text)
@@ -125,7 +121,7 @@ class LiveView:
 
     def _retrying(self, event: StepRetrying) -> None:
         self._retries[event.position] = event, time.monotonic() + event.seconds
-        for line, _ in wrap(f"! {printable(retry_text(event))}", text_width(self._console.width)):
+        for line, _ in wrap(f"! {printable(retry_text(event))}", text_width(self.console.width)):
             self._bottom.print(Text(INDENT + line, style="yellow"))
 
     def _finished(self, event: TurnFinished) -> None:
@@ -135,8 +131,8 @@ class LiveView:
         if speech := self._speeches.get(event.position):
             speech.finished, speech.text = event, _live_text(event.content)
             self._print_finished()
-        elif is_speech(self._format, event):
-            self._bottom.print(*turn_lines(self._format, self._sides, event, self._console.width))
+        elif is_speech(self.format, event):
+            self._bottom.print(*turn_lines(self.format, self.sides, event, self.console.width))
         else:
             self._say_aside(event.content)
 
@@ -145,7 +141,7 @@ class LiveView:
         while (front := self._front()) and front.finished:
             self._flow()
             self._print_tail()
-            self._bottom.print(*note_lines(front.finished, self._console.width))
+            self._bottom.print(*note_lines(front.finished, self.console.width))
             del self._speeches[front.event.position]
             if follower := self._front():
                 self._headline(follower.event)
@@ -154,18 +150,18 @@ class LiveView:
         return self._speeches[min(self._speeches)] if self._speeches else None
 
     def _headline(self, event: TurnStarted) -> None:
-        self._bottom.print(Text(), headline(self._format, self._sides, event))
+        self._bottom.print(Text(), headline(self.format, self.sides, event))
 
     def _say_aside(self, reason: str) -> None:
         """What happened between turns; a limit of time is told twice, by its turn and by its event."""
         if reason and reason != self._aside:
-            self._bottom.print(Text(f"\n{INDENT}— {printable(self._format.reason(reason))} —", style="dim"))
+            self._bottom.print(Text(f"\n{INDENT}— {printable(self.format.reason(reason))} —", style="dim"))
         self._aside = reason
 
     def _flow(self) -> None:
         """Print the whole lines the front speech has by now; keep the rest as the tail."""
         if front := self._front():
-            *lines, (tail, _) = wrap(front.text[front.printed :], text_width(self._console.width))
+            *lines, (tail, _) = wrap(front.text[front.printed :], text_width(self.console.width))
             self._bottom.print(*(Text(INDENT + line) for line, _ in lines))
             front.printed += sum(length for _, length in lines)
             self._tail = tail
@@ -191,13 +187,13 @@ class LiveView:
             f"{time.monotonic() - self._began:.0f} s",
             f"{self._tokens} tokens",
             short_model(front.event.model or "") if front else "",
-            self._record.id,
+            self.record.id,
             "" if self._note else "Ctrl-C stops after this turn",
         ]
         line = ""
         for part in filter(None, parts):
             longer = f"{line} · {part}" if line else part
-            if cell_len(longer) + 2 > self._console.width:
+            if cell_len(longer) + 2 > self.console.width:
                 break
             line = longer
         return Text(f" {line} ", style="reverse dim")

@@ -129,7 +129,7 @@ class _Playing(NamedTuple):
 
 @asynccontextmanager
 async def _playing(app: App) -> AsyncIterator[_Playing]:
-    if app.models.taped or not app.is_shared:
+    if app.models.tape or not app.is_shared:  # only calls of this process can be recorded or replayed
         yield _Playing(app.run, here=True)
         return
     from moot.runs.remote_run import RemoteRun  # slow to import

@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import islice
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field
 
 from moot.core.claims import Claim, ClaimLink, How, Ledger, Status
 from moot.core.debate import Answer, Turn
-from moot.core.fields import Text, Words, at_most, letters
+from moot.core.fields import Text, Words, at_most, letters, objects, readable
 from moot.core.points import Point
 from moot.sources.quotes import contains, words
 from moot.text.language import sentences
@@ -44,44 +43,26 @@ class NotedLink(BaseModel):
     how: Annotated[How, BeforeValidator(letters)]
 
 
-def _readable(value: Any) -> Any:
-    """Of the answers those that can be read."""
-    items = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
-    kept: list[NotedLink] = []
-    for item in items[:MAX_ANSWERS]:
-        with suppress(ValidationError):
-            kept.append(NotedLink.model_validate(item))
-    return kept
-
-
-def _objects(value: Any) -> Any:
-    items = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, dict)][:MAX_CLAIMS]
-
-
 class Noted(BaseModel):
     """A claim as the scribe notes it, before code has looked for its words."""
 
     quote: Annotated[Text, at_most(300)] = ""
     text: Annotated[Text, at_most(200)] = ""
-    answers: Annotated[list[NotedLink], BeforeValidator(_readable), at_most(MAX_ANSWERS, "maxItems")] = Field(
-        default_factory=list
-    )
+    answers: Annotated[
+        list[NotedLink], BeforeValidator(readable(NotedLink, MAX_ANSWERS)), at_most(MAX_ANSWERS, "maxItems")
+    ] = Field(default_factory=list)
 
 
 class Notes(Answer):
     """What the scribe hands in."""
 
     shown = "note"
+    unread = "The scribe's notes could not be read, so no claims could be followed."
 
     note: Annotated[Words, at_most(300)]
-    claims: Annotated[list[Noted], BeforeValidator(_objects), at_most(MAX_CLAIMS, "maxItems")] = Field(
-        default_factory=list
-    )
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(note="The scribe's notes could not be read, so no claims could be followed.")
+    claims: Annotated[
+        list[Noted], BeforeValidator(partial(objects, most=MAX_CLAIMS)), at_most(MAX_CLAIMS, "maxItems")
+    ] = Field(default_factory=list)
 
     @classmethod
     def made_up(cls) -> Self:

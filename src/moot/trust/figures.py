@@ -7,10 +7,12 @@ What they count must not differ: 28 MB do not come from 28 days, nor $5 from 5 �
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise, product
 from math import isclose
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -38,58 +40,18 @@ NO_FIGURE = re.compile(
     re.IGNORECASE,
 )
 """Dates, versions, pages and numbers of things."""
+_KNOWN = tomllib.loads(Path(__file__).with_name("figures.toml").read_text("utf-8"))
+_MONTH = "|".join(_KNOWN["months"])
 _DAY_AND_MONTH = re.compile(r"\b\d{1,2}\.\s?\d{1,2}\.(?!\d)")
-_MONTH = (
-    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|mar(?:ch|s)?|märz|apr(?:il)?|avril|may|mai|june?|juni|juin|july?|"
-    "juli|juillet|aug(?:ust)?|août|sept?(?:ember|embre)?|oct(?:ober|obre)?|oktober|nov(?:ember|embre)?|dec(?:ember)?|"
-    "dezember|décembre|(?:de )?(?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|diciembre)"
-)
 _OF_MONTH = re.compile(rf"(?:st|nd|rd|th|\.)?(?:\sof)?\s(?:{_MONTH})\b", re.IGNORECASE)
 _MONTH_BEFORE = re.compile(rf"\b(?:{_MONTH})\.?\s$", re.IGNORECASE)
 _UNIT = re.compile(r"(?:\s?[–—-]\s?\d[\d.,]*)?[\s-]?([^\W\d_]+|[%‰٪％€$£¥°])")
 """Behind a figure, or behind the range that it begins."""
 _NEXT = re.compile(r"(?:\s[^\W\d_]+){1,3}")
 _MONEY_BEFORE = re.compile(r"([€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY))\s?[-−]?$")
-UNITS = {
-    alias: unit
-    for unit, aliases in {
-        "%": "% ٪ ％ percent prozent",
-        "‰": "‰ promille",
-        "€": "€ euro euros eur",
-        "$": "$ dollar dollars usd",
-        "£": "£ pound pounds gbp",
-        "¥": "¥ 円 yen jpy",
-        "CHF": "chf franken",
-        "cent": "cent cents",
-        "byte": "byte bytes",
-        **{unit: unit.casefold() for unit in ("kB", "MB", "GB", "TB", "ms", "mm", "cm", "km", "kg", "°")},
-        **{unit: unit.casefold() for unit in ("kW", "MW", "kWh", "MWh")},
-        "s": "s second seconds sekunde sekunden seconde secondes segundos",
-        "min": "min minute minutes minuten minutos",
-        "hour": "h hour hours stunde stunden heure heures horas",
-        "day": "day days tag tage tagen jour jours días",
-        "week": "week weeks woche wochen semaine semaines semanas",
-        "month": "month months monat monate monaten mois meses",
-        "year": "year years jahr jahre jahren an ans años",
-        "m": "m metre metres meter meters",
-        "mile": "mile miles",
-        "g": "g gram grams gramm",
-        "t": "t tonne tonnes tonnen",
-        "W": "w watt",
-    }.items()
-    for alias in aliases.split()
-}
+UNITS = {alias: unit for unit, aliases in _KNOWN["units"].items() for alias in aliases.split()}
 """What a word or sign beside a figure says that it counts."""
-SCALES = {
-    **dict.fromkeys(("k", "thousand", "tausend", "mille", "mil", "ألف", "آلاف", "千", "천"), 3),
-    **dict.fromkeys(("万", "萬", "만"), 4),
-    "lakh": 5,
-    **dict.fromkeys(("m", "mn", "million", "millions", "millionen", "millones", "mio", "مليون"), 6),
-    "crore": 7,
-    **dict.fromkeys(("億", "亿", "억"), 8),
-    **dict.fromkeys(("b", "bn", "billion", "billions", "milliarde", "milliarden", "milliards", "mrd", "مليار"), 9),
-    "billionen": 12,
-}
+SCALES = {word: int(zeros) for zeros, words in _KNOWN["scales"].items() for word in words.split()}
 
 
 class Figure(NamedTuple):

@@ -226,7 +226,7 @@ def weigh(judgings: Sequence[Judging], clear: float, noise: JudgeNoise | None = 
         low=margin - half,
         high=margin + half,
         order_effect=effect,
-        flips=_flips(calls),
+        flips=fmean(one != other for one, other in permutations(calls, 2)),
         clear=clear,
         holds=calls.count(call(margin, clear)),
         noise=noise,
@@ -247,10 +247,6 @@ def _parts(counted: Sequence[Judging]) -> _Parts:
     effect = fmean(sign * judging.margin for sign, judging in zip(signs, counted, strict=True))
     rests = [judging.margin - margin - sign * effect for sign, judging in zip(signs, counted, strict=True)]
     return _Parts(margin, effect, rests)
-
-
-def _flips(calls: Sequence[Call]) -> float:
-    return fmean(one != other for one, other in permutations(calls, 2))
 
 
 class JudgeFaults(NamedTuple):

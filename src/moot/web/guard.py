@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import orjson
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import InvalidInput
@@ -142,7 +143,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        answer = _Answer(send, scope["path"], self.page if wants_page(scope["path"], headers) else None)
+        answer = _Answer(scope, receive, send, self.page if wants_page(scope["path"], headers) else None)
         if refusal := self._refusal(scope, headers):
             await self._refuse(refusal, scope, receive, answer)
         elif scope["method"] in SAFE_METHODS:
@@ -215,8 +216,9 @@ class Guard:
 class _Answer:
     """Sends a response on, with the headers every response has."""
 
+    scope: Scope
+    receive: Receive
     send: Send
-    path: str
     page: Page | None
     begun: bool = False
 
@@ -228,17 +230,13 @@ class _Answer:
 
     async def refuse(self, refusal: RefusedRequest) -> None:
         told = {"error": {"code": refusal.code, "message": refusal.message}}
-        body = orjson.dumps(fault(*refusal) if self.path.startswith(openai_server.PREFIX) else told)
-        kind = b"application/json"
+        body = orjson.dumps(fault(*refusal) if self.scope["path"].startswith(openai_server.PREFIX) else told)
+        kind = "application/json"
         if self.page:
-            body, kind = self.page(refusal.status, refusal.message), b"text/html; charset=utf-8"
-        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
-        if refusal.status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
-        if refusal.status == 413:
-            headers.append((b"connection", b"close"))  # the rest of the body is not read
-        await self({"type": "http.response.start", "status": refusal.status, "headers": headers})
-        await self({"type": "http.response.body", "body": body})
+            body, kind = self.page(refusal.status, refusal.message), "text/html"
+        # The rest of a body that is too large is not read.
+        headers = {401: {"www-authenticate": "Bearer"}, 413: {"connection": "close"}}.get(refusal.status)
+        await Response(body, refusal.status, headers, kind)(self.scope, self.receive, self)
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from moot.reading.comparison import Comparison
-from moot.reading.comparison_view import ComparisonView, comparison_view
+from moot.reading.comparison import Comparison, ComparisonView, comparison_view
 from moot.reading.inspection import Inspection, inspection
 from moot.reading.sources import SourcesView, SourceWithText, source_with_text, sources_view
 from moot.web.api import API_ROUTES, DebateId, Serving

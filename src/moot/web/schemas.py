@@ -7,7 +7,7 @@ import math
 from functools import lru_cache
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, Field, JsonValue, StrictBool, StrictInt, StrictStr
 
 from moot.core.claims import Claim
 from moot.core.debate import Action, JsonObject, Record, Usage
@@ -24,8 +24,8 @@ DEBATE_ID = "[A-Za-z0-9-]{1,40}"
 # Requests
 
 
-class Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class Body(BaseModel, extra="forbid"):
+    pass
 
 
 class NewDebate(Body):

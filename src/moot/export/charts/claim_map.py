@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
@@ -24,14 +25,7 @@ ROOM, LINES = 32, 4
 LINE, HEAD = 17, 34
 SWEEPS = 12
 FALLEN = ("dropped", "withdrawn")
-MARKERS = (
-    '<marker id="m-attacks" viewBox="0 0 8 10" refX="4" refY="5" markerWidth="8" markerHeight="10"'
-    ' markerUnits="userSpaceOnUse" orient="auto"><path class="h-attacks" d="M4 0V10"/></marker>'
-    '<marker id="m-supports" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="9" markerHeight="9"'
-    ' markerUnits="userSpaceOnUse" orient="auto"><path class="h-supports" d="M0 0L10 5L0 10Z"/></marker>'
-    '<marker id="m-gives" viewBox="0 0 10 10" refX="5" refY="5" markerWidth="7" markerHeight="7"'
-    ' markerUnits="userSpaceOnUse" orient="auto"><circle class="h-gives" cx="5" cy="5" r="4"/></marker>'
-)
+MARKERS = "".join((Path(__file__).parent / "style" / "markers.svg").read_text("utf-8").splitlines())
 MARKER: Mapping[How, str] = {
     "attacks": "m-attacks",
     "supports": "m-supports",

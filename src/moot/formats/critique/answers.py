@@ -6,8 +6,6 @@ Whatever decides (scores, issues, readiness) is read from the skeptic's form alo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -15,16 +13,13 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
-    ValidationError,
-    WithJsonSchema,
     computed_field,
 )
 
 from moot.core.debate import Answer
-from moot.core.fields import MAX_ITEMS, Flag, Score, Text, Words, at_most, letters, text
+from moot.core.fields import MAX_ITEMS, Flag, Score, ScoreOrNone, Text, Words, at_most, letters, readable, text
 
 Severity = Literal["critical", "major", "minor"]
-Points = Annotated[Score, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
 
 
 def _said(value: Any) -> Any:
@@ -53,20 +48,6 @@ def issue_numbers(value: Any) -> list[int]:
 def _issue_number(value: object) -> object:
     """`2`, `"#2"`, `"Issue 2"`."""
     return next(iter(issue_numbers([value])), value)
-
-
-def _readable(form: type[BaseModel]) -> Callable[[Any], Any]:
-    """Of a list of forms, or one, those that can be read: what is said of an issue in no known form is not said."""
-
-    def read(value: Any) -> list[BaseModel]:
-        items = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
-        read: list[BaseModel] = []
-        for item in items:
-            with suppress(ValidationError):
-                read.append(form.model_validate(item))
-        return read
-
-    return read
 
 
 Line = Annotated[Text, AfterValidator(lambda words: " ".join(words.split()))]
@@ -103,19 +84,13 @@ class Proposal(Answer):
     """The improved answer, and the replies to what is held against it, each by the number of its issue."""
 
     shown = "answer"
+    unread = "(This answer could not be read.)"
+    may_be_prose = True
 
-    replies: Annotated[list[Reply], BeforeValidator(_readable(Reply)), at_most(24, "maxItems")] = Field(
+    replies: Annotated[list[Reply], BeforeValidator(readable(Reply)), at_most(24, "maxItems")] = Field(
         default_factory=list
     )
     answer: Words
-
-    @classmethod
-    def from_prose(cls, text: str) -> Self | None:
-        return cls(answer=text) if text.strip() else None
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(answer="(This answer could not be read.)")
 
 
 class Rescored(Answer):
@@ -123,7 +98,7 @@ class Rescored(Answer):
 
     shown = "told"
 
-    score: Annotated[Score | None, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
+    score: ScoreOrNone
     ready: Flag = False
 
     @computed_field  # type: ignore[prop-decorator]
@@ -144,8 +119,8 @@ class Comparison(Answer):
     shown = "reason"
 
     reason: Annotated[Words, at_most(400)]
-    score_a: Points
-    score_b: Points
+    score_a: Score
+    score_b: Score
 
     @classmethod
     def fallback(cls) -> Self:
@@ -158,11 +133,11 @@ class Critique(Answer):
     shown = "review"
 
     review: Annotated[Words, at_most(1500)]
-    rulings: Annotated[list[Ruling], BeforeValidator(_readable(Ruling)), at_most(24, "maxItems")] = Field(
+    rulings: Annotated[list[Ruling], BeforeValidator(readable(Ruling)), at_most(24, "maxItems")] = Field(
         default_factory=list
     )
     issues: Issues = Field(default_factory=list)
-    score: Annotated[Score | None, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
+    score: ScoreOrNone
     ready: Flag = False
 
     @classmethod

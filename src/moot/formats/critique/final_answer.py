@@ -155,9 +155,9 @@ def _caveats(
     say = debate.language
     if any("without:templates" in turn.marks for turn in debate.transcript):
         yield say("no reasoning templates could be retrieved: the proposer worked without them")
-    unread, number = (sum(each.round > 0 for each in found) for found in (_unread(reviewed), reviewed))
-    if unread:
-        critiques = say.count(number, "1 critique", "{n} critiques")
+    in_rounds = [each for each in reviewed if each.round > 0]
+    if unread := sum(each.score is None for each in in_rounds):
+        critiques = say.count(len(in_rounds), "1 critique", "{n} critiques")
         told = {"unread": unread, "critiques": critiques}
         yield say("{unread} of {critiques} had no score that could be read, and decided nothing", **told)
     if reviewed and not reviewed[-1].round and reviewed[-1].score is None:
@@ -183,10 +183,6 @@ def _caveats(
     if "truncated" in answer.marks:
         yield say("the answer ran into the output cap")
     yield from about_models(debate, "skeptic", {"proposer": "Proposer", "synthesizer": "Synthesizer"})
-
-
-def _unread(reviewed: Sequence[Reviewed]) -> list[Reviewed]:
-    return [each for each in reviewed if each.score is None]
 
 
 def _score(score: float | None) -> str:

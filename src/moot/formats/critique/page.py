@@ -37,6 +37,7 @@ def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
     begins = outcome.begins()
     still_open = [issue for issue in outcome.issues if issue.status == "open"]
     settled = [issue for issue in outcome.issues if issue.status != "open"]
+    blind = tuple(map(Figure, first_and_final(outcome)))
     return OutcomePage(
         label=say("Answer"),
         headline=begins.headline or "–",
@@ -46,7 +47,7 @@ def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
             Section("answer", say("The answer"), (Prose(outcome.summary, is_document=True),)),
             Section("open", say("What stayed open"), _issues(still_open, say)),
             Section("issues", say("Issues and their fate"), _issues(settled, say)),
-            Section("stable", say("First and final answer, compared blindly"), _compared(outcome)),
+            Section("stable", say("First and final answer, compared blindly"), blind),
             Section("rounds", say("Rounds"), tuple(_rounds(debate, outcome))),
             Section("figures", "", figures(outcome.figures, say)),
             Section("caveats", say("Before you trust it"), listed(outcome.caveats, "turn")),
@@ -90,10 +91,6 @@ def _card(issue: TrackedIssue, say: Language) -> IssueCard:
     raised = Line(issue.text, seat="skeptic")
     status = status_word(issue, say)
     return IssueCard(issue.number, issue.status, status, issue.severity, severity, where, quote, raised, tuple(replies))
-
-
-def _compared(outcome: FinalAnswer) -> tuple[Figure, ...]:
-    return tuple(map(Figure, first_and_final(outcome)))
 
 
 def first_and_final(outcome: FinalAnswer) -> Iterator[Any]:

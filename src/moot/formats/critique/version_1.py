@@ -10,10 +10,10 @@ import re
 from itertools import zip_longest
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
 from moot.core.debate import Answer
-from moot.core.fields import Flag, Score, Words, at_most
+from moot.core.fields import Flag, ScoreOrNone, Words, at_most
 from moot.formats.critique.answers import Issues, Ruling, issue_numbers
 
 Numbers = Annotated[list[int], BeforeValidator(issue_numbers), at_most(24, "maxItems")]
@@ -35,7 +35,7 @@ class Critique(Answer):
     upheld: Numbers = Field(default_factory=list)
     withdrawn: Numbers = Field(default_factory=list)
     issues: Issues = Field(default_factory=list)
-    score: Annotated[Score | None, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})]
+    score: ScoreOrNone
     ready: Flag = False
 
     @classmethod

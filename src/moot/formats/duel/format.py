@@ -15,16 +15,16 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from moot.core.charts import ChartData, margins_of, scores_by_round
 from moot.core.claims import Claim, Ledger
 from moot.core.debate import Seat, Settings, Step, Turn
 from moot.core.format import Format, Starter
+from moot.core.page import charts_in
 from moot.core.script import Debate, Script
 from moot.core.trust import BALLOT, CLAIMS, REJUDGING, Judging
 from moot.errors import InvalidInput
 from moot.formats.duel.ballot import CLEAR_MARGIN, Ballot, ReasonedBallot, Scores, ballot_for
 from moot.formats.duel.facing import SIDES, TITLES, concedes, facing
-from moot.formats.duel.page import page, sides
+from moot.formats.duel.page import page
 from moot.formats.duel.points import points
 from moot.formats.duel.verdict import Stance, Verdict
 from moot.trust.caveats import about_models, about_turns, untold
@@ -45,7 +45,6 @@ from moot.trust.judging import (
 from moot.trust.mirrored import judged_again, judging
 from moot.trust.neutral_names import neutral_names
 from moot.trust.poll import AGAINST, FOR, PolledSettings, first_ballots, further_ballots, voter, with_poll
-from moot.trust.poll import charts as poll_charts
 from moot.trust.poll import notes as ballot_notes
 from moot.trust.scribe import NotedSettings, is_stale, ledger_of, note_claims, scribe, unanswered, with_claims
 
@@ -242,13 +241,6 @@ def verdict(debate: Duel, judged: Turn) -> Verdict:
     )
 
 
-def charts(debate: Duel, outcome: Verdict) -> Iterator[ChartData]:
-    yield from margins_of(outcome, sides(outcome), SIDES)
-    names = dict(zip(("score_a", "score_b"), sides(outcome), strict=True))
-    yield from scores_by_round(debate.transcript, "verdict", names, debate.language)
-    yield from poll_charts(outcome)
-
-
 def _caveats(debate: Duel, judged: Turn) -> Iterator[str]:
     if "fallback" in judged.marks:
         yield debate.language("the judge's answer could not be read: these scores are a placeholder")
@@ -284,7 +276,7 @@ _DUEL: Format[Any, Verdict] = Format(
     notes=notes,
     points=points,
     claims=claims,
-    charts=charts,
+    charts=lambda debate, outcome: charts_in(page(debate, outcome)),
     sides=lambda debate: facing(debate.settings.stances),
     swapped=lambda settings: {"stance_a": "pro" if settings.get("stance_a") == "con" else "con"},
     closing=lambda debate: ("Judging",),

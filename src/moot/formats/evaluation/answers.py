@@ -206,20 +206,14 @@ class Reply(Answer):
     """What a side answers, and what it concedes, by the numbers of the arguments: no word of prose decides that."""
 
     shown = "answer"
+    unread = "This side gave no answer that could be read."
+    may_be_prose = True
 
     answer: Annotated[Words, at_most(2400)]
     gives_up: Numbers = Field(default_factory=list)
     """Of its own arguments."""
     grants: Numbers = Field(default_factory=list)
     """Of the other side's."""
-
-    @classmethod
-    def from_prose(cls, text: str) -> Self | None:
-        return cls(answer=text) if text.strip() else None
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(answer="This side gave no answer that could be read.")
 
 
 class Judgment(Answer):

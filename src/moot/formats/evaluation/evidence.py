@@ -71,15 +71,10 @@ def remarks(checked: Iterable[Quote], say: Language) -> Iterator[str]:
         yield ", ".join(f"{found[verdict]} {name}" for verdict, name in names.items() if found[verdict])
     for quote in checked:
         if quote.verdict == "near":
-            yield say(
-                'quoted "{quote}", but the idea says "{passage}"', quote=quote.text, passage=_in_line(quote.passage)
-            )
+            says = " ".join((quote.passage or "").split())
+            yield say('quoted "{quote}", but the idea says "{passage}"', quote=quote.text, passage=says)
         elif quote.verdict == "missing":
             yield say('not in the idea: "{quote}"', quote=quote.text)
-
-
-def _in_line(text: str | None) -> str:
-    return " ".join((text or "").split())
 
 
 def _handed_in(turn: Turn) -> Iterator[tuple[int, str]]:

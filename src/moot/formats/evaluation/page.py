@@ -26,7 +26,7 @@ from moot.core.page import (
 from moot.core.script import Debate
 from moot.formats.evaluation.answers import arguments
 from moot.formats.evaluation.evidence import quoted
-from moot.formats.evaluation.scorecard import CategoryScore, Scorecard, TopicVerdict
+from moot.formats.evaluation.scorecard import Scorecard, TopicVerdict
 from moot.formats.evaluation.settings import SIDES, TITLES
 from moot.text.language import Language
 from moot.trust.block import block_of, figures, quotes_fact
@@ -59,16 +59,12 @@ def judgings(card: Scorecard) -> Iterator[Any]:
 
 def score_chart(card: Scorecard) -> ScoreChart:
     """Without topics nothing came between before and after."""
-    about = {one.category: one for one in card.categories}
+    noise = {one.category: one.noise for one in card.categories}
     *scores, whole = (
-        Score(name, before if card.topics else None, after, _noise(about.get(name)), _note(name, card))
+        Score(name, before if card.topics else None, after, noise.get(name), _note(name, card))
         for name, before, after in card.rows()
     )
     return ScoreChart("Points out of 10, before and after" if card.topics else "Scores", scores, whole, _finding(card))
-
-
-def _noise(one: CategoryScore | None) -> float | None:
-    return one.noise if one else None
 
 
 def _note(category: str, card: Scorecard) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
 from moot.core.debate import Seat, Settings
 from moot.text.language import Language, language_of, languages
@@ -61,10 +61,8 @@ Points: TypeAlias = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 Weight: TypeAlias = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 
 
-class Given(BaseModel):
+class Given(BaseModel, extra="forbid"):
     """Something a person has written down for an evaluation; a field nobody knows is a mistake."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Topic(Given):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from moot.core.debate import Answer
-from moot.core.fields import MAX_ITEMS, Flag, Text, Texts, Words, at_most
+from moot.core.fields import Flag, Text, Texts, Words, at_most, objects
 from moot.core.script import Debate
 from moot.core.sources import read_whole
 
@@ -15,11 +15,6 @@ MAX_SEATS = 4
 UNREAD = (
     "The moderator's synthesis could not be read, so nothing is recommended. What each perspective argued stands below."
 )
-
-
-def objects(value: Any) -> Any:
-    parts = [value] if isinstance(value, dict) else value
-    return [part for part in parts if isinstance(part, dict)][:MAX_ITEMS] if isinstance(parts, list) else []
 
 
 def _cards(value: Any) -> Any:
@@ -32,15 +27,12 @@ class Framing(Answer):
     """How the moderator understands the question."""
 
     shown = "framing"
+    unread = "The moderator's analysis could not be read."
 
     framing: Annotated[Words, at_most(500)]
     constraints: Texts = Field(default_factory=list)
     too_vague: Flag = False
     question: Annotated[Text, at_most(300)] = ""
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(framing="The moderator's analysis could not be read.")
 
 
 class Card(BaseModel):
@@ -86,17 +78,11 @@ class Reply(Answer):
     """An answer to the others, and to which of their points."""
 
     shown = "content"
+    unread = "(This rebuttal could not be read.)"
+    may_be_prose = True
 
     content: Words
     responding_to: Texts = Field(default_factory=list)
-
-    @classmethod
-    def from_prose(cls, text: str) -> Self | None:
-        return cls(content=text) if text.strip() else None
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(content="(This rebuttal could not be read.)")
 
 
 class Rebuttal(Reply):
@@ -174,6 +160,7 @@ class Synthesis(Answer):
     """The decision in a sentence, what tipped the balance, and all that a decision maker wants to see beside it."""
 
     shown = "recommendation"
+    unread = UNREAD
 
     recommendation: Annotated[Words, at_most(400)]
     because: Texts = Field(default_factory=list)
@@ -189,7 +176,3 @@ class Synthesis(Answer):
     open_questions: Texts = Field(default_factory=list)
     tasks: Texts = Field(default_factory=list)
     acceptance: Texts = Field(default_factory=list)
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(recommendation=UNREAD)

@@ -126,17 +126,14 @@ def _warning(debate: Debate[Any], turn: Turn, chosen: Sequence[Perspective]) -> 
         return ""
     data: Any = turn.data or {}
     pairs = [Opposed.model_validate(pair) for pair in data.get("opposed") or ()]
-    found = [{each and each.name for each in _pair(chosen, pair)} - {None} for pair in pairs]
-    if any(len(pair) == 2 for pair in found) or any(catalogs.opposed(a, b) for a, b in combinations(chosen, 2)):
+    found = [(catalogs.find(chosen, pair.one), catalogs.find(chosen, pair.other)) for pair in pairs]
+    found_by_moderator = any(one and other and one.name != other.name for one, other in found)
+    if found_by_moderator or any(catalogs.opposed(a, b) for a, b in combinations(chosen, 2)):
         return ""
     return debate.language(
         "none of {names} wants what another gives up: they may only agree",
         names=", ".join(perspective.name for perspective in chosen),
     )
-
-
-def _pair(chosen: Sequence[Perspective], pair: Opposed) -> tuple[Perspective | None, Perspective | None]:
-    return catalogs.find(chosen, pair.one), catalogs.find(chosen, pair.other)
 
 
 def names(debate: Debate[Any], known: Casting | None = None) -> dict[str, str]:

@@ -178,7 +178,8 @@ def decision(
     debate: Debate[Any], casting: Casting, synthesis: Turn | None, approved: bool | None = None, remark: str = ""
 ) -> Decision:
     say = debate.language
-    answer = Synthesis.model_validate(synthesis.data) if synthesis else Synthesis(recommendation=_nothing(debate))
+    nothing = say("Nobody spoke, so nothing is recommended.")
+    answer = Synthesis.model_validate(synthesis.data) if synthesis else Synthesis(recommendation=nothing)
     chosen = chosen_option(debate, answer)
     vote = vote_result(debate, chosen)
     summary, lead = _decided(debate, answer, chosen)
@@ -249,10 +250,6 @@ def _figures(debate: Debate[Any], answer: Synthesis, perspectives: Sequence[Fina
     debaters = {seat: name for seat, name in names(debate).items() if seat in SEATS}
     said = "\n".join([answer.recommendation, answer.lead, *chain(*lists), *answer.open_questions])
     return provenance(debate, said, debaters, {tag: each.text for tag, each in tags(debate.sources).items()})
-
-
-def _nothing(debate: Debate[Any]) -> str:
-    return debate.language("Nobody spoke, so nothing is recommended.")
 
 
 def restated(debate: Debate[Any]) -> str:

@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, StringConstraints, ValidationInfo, field_validator
 
 from moot.core.format import NEW
 from moot.core.prompts import PERSON
@@ -46,10 +46,8 @@ Axis = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, mi
 Keyword = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60)]
 
 
-class Perspective(BaseModel):
+class Perspective(BaseModel, extra="forbid", frozen=True):
     """A viewpoint, not a person: what it wants first, and what it gives up for that."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=NAME)]
     priorities: Annotated[tuple[Annotated[Line, Field(max_length=80)], ...], Field(min_length=1, max_length=8)]

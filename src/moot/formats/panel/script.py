@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from moot.core.debate import Answer, HumanReply, Question, Step, Turn
+from moot.core.debate import HumanReply, Question, Step, Turn
 from moot.core.script import Debate, Lazy, Script
 from moot.core.sources import read_whole
 from moot.formats.panel.answers import Analysis, AnalysisOfChosen, Evaluation, Framing, Synthesis, rebuttal
@@ -101,10 +101,6 @@ def _analyse(debate: Debate[PanelSettings], rules: Rules, may_ask: bool) -> Scri
         constraints=(),
         sources_are_short=sources_are_short(debate),
     )
-
-
-def _analysis_form(debate: Debate[PanelSettings]) -> type[Answer]:
-    return AnalysisOfChosen if debate.settings.named() else Analysis
 
 
 def _round(debate: Debate[PanelSettings], casting: Casting, round: int, rules: Rules) -> Script[None]:
@@ -291,7 +287,7 @@ def _claimed(debate: Debate[PanelSettings]) -> list[tuple[str, str, str, str]]:
 
 
 RULES = Rules(
-    analysis=_analysis_form,
+    analysis=lambda debate: AnalysisOfChosen if debate.settings.named() else Analysis,
     rebuttal=rebuttal,
     evaluation=Evaluation,
     record=record_form,

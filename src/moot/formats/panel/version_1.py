@@ -13,10 +13,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from moot.core.debate import Answer, Turn
-from moot.core.fields import Flag, Text, Texts, Words, at_most
+from moot.core.fields import Flag, Text, Texts, Words, at_most, objects
 from moot.core.script import Debate
 from moot.formats.panel import perspectives as catalogs
-from moot.formats.panel.answers import UNREAD, Reply, View, objects
+from moot.formats.panel.answers import UNREAD, Reply, View
 from moot.formats.panel.assessment import Verdict, facts, stale
 from moot.formats.panel.casting import SEATS, Casting, evaluation_of, muted, names, spoken
 from moot.formats.panel.confidence import LEVELS, Level
@@ -62,16 +62,13 @@ class Settings(FirstSettings):
 
 class Analysis(Answer):
     shown = "framing"
+    unread = "The moderator's analysis could not be read."
 
     framing: Annotated[Words, at_most(500)]
     domain: Annotated[Text, at_most(60)] = ""
     constraints: Texts = Field(default_factory=list)
     too_vague: Flag = False
     question: Annotated[Text, at_most(300)] = ""
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(framing="The moderator's analysis could not be read.")
 
 
 @cache
@@ -125,6 +122,7 @@ class Evaluation(Answer):
 
 class Synthesis(Answer):
     shown = "recommendation"
+    unread = UNREAD
 
     recommendation: Annotated[Words, at_most(2000)]
     perspectives: Annotated[list[View], at_most(4, "maxItems"), BeforeValidator(objects)] = Field(default_factory=list)
@@ -134,10 +132,6 @@ class Synthesis(Answer):
     dissent: Annotated[Text, at_most(600)] = ""
     tasks: Texts = Field(default_factory=list)
     acceptance: Texts = Field(default_factory=list)
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(recommendation=UNREAD)
 
 
 def _findings(debate: Debate[Any], round: int) -> list[str]:

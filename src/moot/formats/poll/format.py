@@ -10,19 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from moot.core.charts import ChartData, percent
+from moot.core.charts import percent
 from moot.core.debate import Answer, Seat, Settings, Step, Turn
 from moot.core.fields import Texts, Words, at_most
 from moot.core.format import Format
+from moot.core.page import charts_in
 from moot.core.points import Point
 from moot.core.script import Debate, Script
 from moot.core.trust import BALLOT, Level, PollResult, Trust
 from moot.formats.poll.outcome import PollOutcome, label
-from moot.formats.poll.page import ballots, page
+from moot.formats.poll.page import page
 from moot.text.language import Language
 from moot.trust.caveats import only_model
 from moot.trust.poll import (
@@ -91,13 +92,10 @@ class Options(Answer):
     """What can be chosen from."""
 
     shown = "asked"
+    unread = "The options could not be read: it is yes or no."
 
     asked: Annotated[Words, at_most(300)]
     options: Texts = Field(default_factory=list)
-
-    @classmethod
-    def fallback(cls) -> Self:
-        return cls(asked="The options could not be read: it is yes or no.")
 
 
 def script(debate: Debate[PollSettings], round: int | None = 1) -> Script[PollOutcome]:
@@ -219,10 +217,6 @@ def points(debate: Debate[PollSettings]) -> Iterator[Point]:
             yield Point.spoken(turn, supports=["motion"] if for_it else [], attacks=["motion"] if against else [])
 
 
-def charts(debate: Debate[PollSettings], outcome: PollOutcome) -> Iterator[ChartData]:
-    yield ballots(outcome)
-
-
 _POLL = Format(
     name="poll",
     version=2,
@@ -234,7 +228,7 @@ _POLL = Format(
     folder=Path(__file__).parent,
     notes=notes,
     points=points,
-    charts=charts,
+    charts=lambda debate, outcome: charts_in(page(debate, outcome)),
     closing=lambda debate: ("Count",),
     page=page,
     example="Is a monorepo better for a team of ten?",

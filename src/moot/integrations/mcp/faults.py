@@ -8,6 +8,7 @@ from typing import Any
 from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import (
+    ResourceError,
     ResourceNotFoundError,
     ToolError,
     UnexpectedResourceError,
@@ -17,7 +18,7 @@ from mcp_types import INVALID_PARAMS, Tool
 from pydantic import ValidationError
 
 from moot.core.format import AnyFormat
-from moot.errors import faults, meant
+from moot.errors import MootError, NotFound, faults, meant
 
 
 class PlainServer(MCPServer[None]):
@@ -27,7 +28,9 @@ class PlainServer(MCPServer[None]):
 
     async def list_tools(self) -> list[Tool]:
         """With schemas that say what `call_tool` holds: nothing but what is named there is taken."""
-        return [_closed(tool) for tool in await super().list_tools()]
+        tools = await super().list_tools()
+        closed = {"additionalProperties": False}
+        return [tool.model_copy(update={"input_schema": {**tool.input_schema, **closed}}) for tool in tools]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         takes = {tool.name: list(tool.input_schema.get("properties", ())) for tool in await self.list_tools()}
@@ -38,6 +41,8 @@ class PlainServer(MCPServer[None]):
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError as error:
+            if isinstance(error.__cause__, MootError):
+                raise ToolError(str(error.__cause__)) from error.__cause__
             raise UnexpectedToolError(_inside(error)) from error.__cause__
         except ToolError as error:
             cause = error.__cause__ or error
@@ -47,6 +52,9 @@ class PlainServer(MCPServer[None]):
         try:
             return await super().read_resource(uri, context)
         except UnexpectedResourceError as error:
+            if isinstance(error.__cause__, MootError):
+                refused = ResourceNotFoundError if isinstance(error.__cause__, NotFound) else ResourceError
+                raise refused(str(error.__cause__)) from error.__cause__
             raise UnexpectedResourceError(_inside(error)) from error.__cause__
         except ResourceNotFoundError as error:
             if not str(error).startswith("Unknown resource"):
@@ -73,10 +81,6 @@ class PlainServer(MCPServer[None]):
             return f"{tool} takes no {named}: give it in settings, as in {{'settings': {{{unknown[0]!r}: …}}}}"
         placed = f"; {', '.join(map(repr, settings))} belongs in settings" if settings else ""
         return f"{tool} takes no {named}; it takes {', '.join(takes) or 'nothing'}{placed}"
-
-
-def _closed(tool: Tool) -> Tool:
-    return tool.model_copy(update={"input_schema": {**tool.input_schema, "additionalProperties": False}})
 
 
 def _inside(error: Exception) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
@@ -18,7 +17,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import NotFound
 from moot.export.sources import with_sources
 from moot.export.transcript import transcript
-from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line, with_errors
+from moot.integrations.mcp.views import QUOTES, DebateLines, address, debate_line
 from moot.reading.debate import Reading
 from moot.reading.sources import source_with_text, sources_view
 
@@ -63,7 +62,7 @@ class ResourceReader:
 
 def add_resources(server: MCPServer[Any], app: App) -> None:
     reader = ResourceReader(app)
-    server.resource("moot://debates", mime_type=JSON)(with_errors(reader.latest, ResourceError))
+    server.resource("moot://debates", mime_type=JSON)(reader.latest)
     parts: list[tuple[str, Callable[..., Coroutine[Any, Any, str]], str]] = [
         ("transcript", reader.transcript, MARKDOWN),
         ("decision", reader.decision, MARKDOWN),
@@ -72,8 +71,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
         ("sources/{tag}", reader.source, JSON),
     ]
     for part, read, mime_type in parts:
-        known = with_errors(read, ResourceError, ResourceNotFoundError)
-        server.resource(address("{id}", part), mime_type=mime_type)(known)
+        server.resource(address("{id}", part), mime_type=mime_type)(read)
 
 
 def add_prompts(server: MCPServer[Any], app: App) -> None:

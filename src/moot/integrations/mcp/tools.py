@@ -8,7 +8,6 @@ from inspect import cleandoc
 from typing import Annotated, Any, TypeAlias
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import InputRequiredResult, ToolAnnotations
 from pydantic import Field, JsonValue
 
@@ -26,7 +25,6 @@ from moot.integrations.mcp.views import (
     is_about,
     past_decision,
     report_on,
-    with_errors,
 )
 from moot.integrations.mcp.waiting import CallContext
 from moot.llm.addresses import refuse_addresses
@@ -231,6 +229,4 @@ def add_tools(server: MCPServer[Any], app: App) -> None:
         (tools.search_decisions, READS, ""),
         (tools.list_formats, READS, ""),
     ):
-        server.add_tool(
-            with_errors(tool, ToolError), description=cleandoc(tool.__doc__ or "") + more, annotations=hints
-        )
+        server.add_tool(tool, description=cleandoc(tool.__doc__ or "") + more, annotations=hints)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Iterable
 from datetime import datetime
-from functools import wraps
-from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
 
 from moot.app import App
 from moot.core.debate import JsonObject, Record, Status
-from moot.errors import MootError, NotFound
 from moot.reading.debate import Reading
 from moot.reading.views import DebateView, OriginView, QuestionView, debate_view
 from moot.text.plain import shortened
@@ -24,8 +21,6 @@ QUOTES = (
 LATEST_SPEECHES = 12
 MAX_SPEECH = 400
 MAX_TOPIC_IN_LISTS = 300
-
-T = TypeVar("T")
 
 
 class Quoting(BaseModel):
@@ -155,22 +150,6 @@ def advice(record: Record, question: QuestionView | None) -> str:
 def address(debate_id: str, part: str) -> str:
     """Where a resource of a debate is."""
     return f"moot://debates/{debate_id}/{part}"
-
-
-def with_errors(
-    call: Callable[..., Coroutine[Any, Any, T]], refused: type[Exception], missing: type[Exception] | None = None
-) -> Callable[..., Coroutine[Any, Any, T]]:
-    """The same call with errors that reach the client, who can act on what they say."""
-
-    @wraps(call)
-    async def told(*arguments: Any, **named: Any) -> T:
-        try:
-            return await call(*arguments, **named)
-        except MootError as error:
-            kind = missing if missing and isinstance(error, NotFound) else refused
-            raise kind(str(error)) from None
-
-    return told
 
 
 def _texts(value: object) -> Iterable[str]:

@@ -19,23 +19,32 @@ Playing: TypeAlias = AsyncGenerator[str | DebateAnswer, None]
 """A debate's text as it is spoken, then the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
-    """What every part of an answer is about."""
+class Begun(NamedTuple):
+    """A debate that runs or will run, and what the client need not be told of it, or should know."""
 
     debate: str
     status: Status
     """When the answer began."""
-    since: int
+    since: int = 0
+    """From this position on the person's next words can stand."""
+    after: int = 0
+    """The last event that the client knows."""
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What every part of an answer is about."""
+
+    begun: Begun
     model: str
     url: str
     created: int
     as_json: bool
-    left_out: tuple[str, ...]
 
     def moot(self, status: Status) -> dict[str, Any]:
-        left_out = {"left_out": self.left_out} if self.left_out else {}
-        return {"debate": self.debate, "status": status, "url": self.url, **left_out}
+        left_out = {"left_out": self.begun.left_out} if self.begun.left_out else {}
+        return {"debate": self.begun.debate, "status": status, "url": self.url, **left_out}
 
 
 def fault(status: int, code: str, message: str) -> dict[str, dict[str, str | None]]:

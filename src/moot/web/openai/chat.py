@@ -31,7 +31,7 @@ class Chat:
         }
 
     async def frames(self, playing: Playing) -> AsyncGenerator[bytes, None]:
-        yield _frame(self._piece({"role": "assistant", "content": ""}, status=self.about.status))
+        yield _frame(self._piece({"role": "assistant", "content": ""}, status=self.about.begun.status))
         try:
             async with aclosing(playing):
                 async for piece in playing:
@@ -59,7 +59,7 @@ class Chat:
 
     def _shared(self, kind: str, status: Status | None) -> dict[str, Any]:
         return {
-            "id": f"chatcmpl-{self.about.debate}",
+            "id": f"chatcmpl-{self.about.begun.debate}",
             "object": kind,
             "created": self.about.created,
             "model": self.about.model,

@@ -17,6 +17,7 @@ from moot.errors import InvalidInput, NotFound
 from moot.llm.addresses import refuse_addresses
 from moot.reading.history import ending, open_question
 from moot.retrieval.folders import MAX_FILES
+from moot.web.openai.answers import Begun
 from moot.web.openai.conversation import ANYTIME, Conversation, Heard, Told, conversation, heard, told_of
 from moot.web.openai.requests import JsonObject, Request
 from moot.web.openai.words import in_short
@@ -38,18 +39,6 @@ class Attempt(NamedTuple):
 
     key: str | None = None
     repeated: bool = False
-
-
-class Begun(NamedTuple):
-    """A debate that runs or will run, and what the client need not be told of it, or should know."""
-
-    debate: str
-    status: Status
-    since: int = 0
-    """From this position on the person's next words can stand."""
-    after: int = 0
-    """The last event that the client knows."""
-    left_out: tuple[str, ...] = ()
 
 
 async def begin(app: App, format: AnyFormat, wanted: Request, attempt: Attempt) -> Begun:

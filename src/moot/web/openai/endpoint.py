@@ -68,18 +68,10 @@ def routes(app: App, ending: asyncio.Event, beat_seconds: float = BEAT_SECONDS) 
         sent = hashlib.sha256(await request.body()).digest()
         async with beginning.setdefault(sent, asyncio.Lock()):  # who asks again finds what is just being made
             begun = await begin(app, format, wanted, _attempt(request))
-        about = About(
-            debate=begun.debate,
-            status=begun.status,
-            since=begun.since,
-            model=wanted.model,
-            url=f"{request.base_url}debates/{begun.debate}",
-            created=int(time.time()),
-            as_json=wanted.as_json,
-            left_out=begun.left_out,
-        )
+        url = f"{request.base_url}debates/{begun.debate}"
+        about = About(begun, wanted.model, url, int(time.time()), wanted.as_json)
         told = dialect(about, wanted.with_usage)
-        playing = _unless(ending, _play(app, format, about, begun.after), about)
+        playing = _unless(ending, _play(app, format, about), about)
         if not wanted.stream:
             return await _whole(playing, told)
         frames = with_heartbeat(told.frames(playing), beat_seconds)
@@ -128,18 +120,18 @@ def _model(format: AnyFormat) -> dict[str, Any]:
 # What is told of a debate
 
 
-async def _play(app: App, format: AnyFormat, about: About, after: int) -> Playing:
+async def _play(app: App, format: AnyFormat, about: About) -> Playing:
     """The debate's text as it is spoken, then the answer. Raises DebateEnded when it has failed."""
     telling, last = ReasoningText(format), None
-    async with aclosing(app.follow(about.debate, after)) as events:
+    async with aclosing(app.follow(about.begun.debate, about.begun.after)) as events:
         async for last in events:
             if text := telling.tell(last):
                 yield text
     if isinstance(last, DebateFailed):
-        failed = DebateEnded(f"{about.debate} failed: {last.error}; it can be resumed at {about.url}")
+        failed = DebateEnded(f"{about.begun.debate} failed: {last.error}; it can be resumed at {about.url}")
         failed.code = last.code
         raise failed
-    reading = await app.read(about.debate)
+    reading = await app.read(about.begun.debate)
     told = partial(words.as_json, reading, last) if about.as_json else partial(words.answer, reading, last, about)
     content = await asyncio.to_thread(told)
     yield DebateAnswer(content, reading.usage, reading.record.status)
@@ -156,7 +148,7 @@ async def _unless(ending: asyncio.Event, playing: Playing, about: About) -> Play
                 if not coming.done():
                     coming.cancel()
                     await asyncio.gather(coming, return_exceptions=True)
-                    raise DebateEnded(f"the server ends, {about.debate} does not: read on at {about.url}")
+                    raise DebateEnded(f"the server ends, {about.begun.debate} does not: read on at {about.url}")
                 if (piece := coming.result()) is None:
                     return
                 yield piece

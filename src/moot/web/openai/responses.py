@@ -75,7 +75,7 @@ class Responses:
         self, status: str, output: Sequence[Mapping[str, Any]], answer: DebateAnswer | None = None
     ) -> dict[str, Any]:
         return {
-            "id": response_id(self.about.debate, self.about.since),
+            "id": response_id(self.about.begun.debate, self.about.begun.since),
             "object": "response",
             "created_at": self.about.created,
             "status": status,
@@ -92,17 +92,17 @@ class Responses:
             "temperature": None,
             "top_p": None,
             "usage": usage(answer.usage) if answer else None,
-            "moot": self.about.moot(answer.status if answer else self.about.status),
+            "moot": self.about.moot(answer.status if answer else self.about.begun.status),
         }
 
     @property
     def _thought(self) -> dict[str, Any]:
         """Where the reasoning stands."""
-        return {"item_id": f"rs_{self.about.debate}", "output_index": 0, "summary_index": 0}
+        return {"item_id": f"rs_{self.about.begun.debate}", "output_index": 0, "summary_index": 0}
 
     def _reasoning(self, text: str) -> dict[str, Any]:
         return {
-            "id": f"rs_{self.about.debate}",
+            "id": f"rs_{self.about.begun.debate}",
             "type": "reasoning",
             "status": "completed",
             "summary": [_summary(text)],
@@ -110,7 +110,7 @@ class Responses:
 
     def _message(self, text: str) -> dict[str, Any]:
         return {
-            "id": f"msg_{self.about.debate}",
+            "id": f"msg_{self.about.begun.debate}",
             "type": "message",
             "status": "completed",
             "role": "assistant",

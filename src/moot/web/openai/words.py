@@ -134,9 +134,10 @@ def _remarks(turn: TurnFinished) -> Iterator[str]:
 
 def answer(reading: Reading, last: Event | None, about: About) -> str:
     """What a debate has come to, what it was not told, and the line by which the message is recognised."""
-    left_out = [f"*Left out of this debate: {in_line('; '.join(about.left_out))}.*"] if about.left_out else []
+    missing = in_line("; ".join(about.begun.left_out))
+    left_out = [f"*Left out of this debate: {missing}.*"] if missing else []
     place = "" if reading.record.outcome else f"#turn-{len(reading.turns)}"
-    signature = f"— [moot {about.debate}]({about.url}{place})"
+    signature = f"— [moot {about.begun.debate}]({about.url}{place})"
     return "\n\n".join([_content(reading, last), *left_out, signature])
 
 

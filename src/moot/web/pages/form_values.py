@@ -5,7 +5,7 @@ Reads the JSON schema of settings: which widget a field has says how its text is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
@@ -117,7 +117,7 @@ def read(widget: Widget, full: str, schema: Schema, posted: Posted) -> JsonValue
         case "pairs":
             return dict(_pairs(text))
         case "list":
-            return [*_listed(text)]
+            return [part.strip() for line in text.splitlines() for part in line.split(",") if part.strip()]
         case "json":
             return _json(text)
         case "rows":
@@ -155,10 +155,6 @@ def _pairs(text: str) -> Iterator[tuple[str, JsonValue]]:
         if not separator:
             raise InvalidInput(f"{line.strip()!r} is not of the form name = value; write one pair on each line")
         yield key.strip(), value.strip()
-
-
-def _listed(text: str) -> Iterable[str]:
-    return (part.strip() for line in text.splitlines() for part in line.split(",") if part.strip())
 
 
 def _json(text: str) -> JsonValue:

@@ -20,7 +20,6 @@ from moot.errors import MootError, StoreError
 from moot.export.charts.figures import figure
 from moot.reading.words import notice_text, short_model, title_of
 from moot.text.plain import printable
-from moot.web.charts.pictures import picture
 from moot.web.pages.assets import Assets
 from moot.web.pages.faults import own_words
 from moot.web.pages.markdown import speech
@@ -94,7 +93,6 @@ def _templates(asset: Callable[[str], str]) -> Environment:
     made.filters["plainly"] = lambda text: own_words(text) if text else ""
     made.filters["drawing"] = Markup  # our own drawings, whose text is escaped
     made.filters["figure"] = lambda each: Markup(figure(each))  # noqa: S704 - the same
-    made.filters["picture"] = lambda each: Markup(picture(each))  # noqa: S704 - the same
     made.filters |= {
         "line": in_a_line,
         "cost": cost_text,

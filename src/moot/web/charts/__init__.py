@@ -1,1 +1,0 @@
-"""Pictures that only pages have: what a format looks like."""
