@@ -20,10 +20,12 @@ from moot.trust.voting import (
     copeland,
     decide,
     instant_runoff,
+    majority_judgment,
     plurality,
     shuffled,
     supermajority,
     unanimity,
+    weighted,
     wilson,
 )
 
@@ -86,6 +88,25 @@ def test_two_thirds_and_everybody_mean_at_least_that() -> None:
 def test_who_is_approved_by_most_wins() -> None:
     assert approval([{"a", "b"}, {"b"}, {"c"}]) == Result("b", {"a": 1.0, "b": 2.0, "c": 1.0})
     assert approval([["a", "a"], {"b"}]).tied == {"a", "b"}
+
+
+def test_a_vote_counts_as_much_as_its_weight() -> None:
+    assert weighted({"x": "a", "y": "b", "z": "b"}, {"x": 2.5}).winner == "a"
+    assert weighted({"x": "a", "y": "b"}, {}).why == "tie"
+
+
+def test_the_highest_median_wins_and_between_equal_ones_the_grades_beside_it() -> None:
+    grades = {"x": {"a": 5, "b": 4}, "y": {"a": 3, "b": 3}, "z": {"a": 1, "b": 3}}
+    assert majority_judgment(grades) == Result("b", {"a": 3, "b": 3})
+    assert majority_judgment({"x": {"a": 4, "b": 1}, "y": {"a": 3}}).winner == "a"
+    assert majority_judgment({"x": {"a": 4, "b": 4}}).tied == {"a", "b"}
+
+
+def test_reviewers_leave_their_own_out_and_nobody_loses_points_by_it() -> None:
+    rankings = {"x": ranking("a b c"), "y": ranking("b a c"), "z": ranking("c a b")}
+    own = {"x": "a", "y": "b", "z": "c"}
+    # Without their own: x says b c, y says a c, z says a b.
+    assert borda(rankings, own=own) == Result("a", {"a": 1.0, "b": 0.5, "c": 0.0})
 
 
 def test_tied_places_share_their_points_and_whatever_is_left_out_comes_last() -> None:

@@ -71,16 +71,27 @@ def approval(votes: Sequence[Collection[str]], options: Sequence[str] = (), *, q
     return _highest(counts, len(votes), quorum)
 
 
-def borda(rankings: Mapping[str, Ranking], *, quorum: int = 0) -> Result:
-    """Voter → ranking; a point for each option that one is put before, and half of one for each it is tied with."""
-    whole = _all_whole(rankings.values())
-    tally = dict.fromkeys(_options(whole), Fraction(0))
-    for ranking in whole:
-        behind = len(tally)
-        for group in ranking:
-            behind -= len(group)
-            for option in group:
-                tally[option] += behind + Fraction(len(group) - 1, 2)
+def weighted(votes: Mapping[str, str], weights: Mapping[str, float], *, quorum: int = 0) -> Result:
+    """Voter → vote; whoever has no weight counts once."""
+    tally: dict[str, Fraction] = {}
+    for voter, vote in votes.items():
+        tally[vote] = tally.get(vote, Fraction(0)) + Fraction(weights.get(voter, 1.0))
+    return _highest(tally, len(votes), quorum)
+
+
+def borda(rankings: Mapping[str, Ranking], *, own: Mapping[str, str] | None = None, quorum: int = 0) -> Result:
+    """Voter → ranking; an option gets a point for each that it is put before, and half of one for each it is tied with.
+
+    Under `own`, voter → its own option, nobody ranks their own: points are then the mean share of the others that an
+    option was put before, over the ballots it stands on, so that it costs nobody points to be left out of a ballot.
+    """
+    received: dict[str, list[Fraction]] = {option: [] for option in _options(rankings.values())}
+    for voter, ranking in rankings.items():
+        mine = (own or {}).get(voter)
+        for option, points in _points(_whole(ranking, received.keys() - {mine}), share=own is not None).items():
+            received[option].append(points)
+    means = own is not None
+    tally = {option: sum(got, Fraction(0)) / (len(got) or 1 if means else 1) for option, got in received.items()}
     return _highest(tally, len(rankings), quorum)
 
 
@@ -105,6 +116,18 @@ def instant_runoff(rankings: Iterable[Ranking], *, quorum: int = 0) -> Result:
     options = _options(whole)
     tally = _first_places(whole, options)
     return _highest(tally, len(whole), quorum, _survivors(whole, options, {}) if options else None)
+
+
+def majority_judgment(grades: Mapping[str, Mapping[str, float]], *, quorum: int = 0) -> Result:
+    """Voter → option → grade; the highest median wins, and between equal ones the next grades beside it decide.
+
+    An option that a voter left out has its lowest grade, 0.
+    """
+    options = dict.fromkeys(option for given in grades.values() for option in given)
+    values = {option: _by_median([given.get(option, 0.0) for given in grades.values()]) for option in options}
+    tally = {option: value[0] for option, value in values.items()}
+    best = max(values.values(), default=())
+    return _highest(tally, len(grades), quorum, frozenset(each for each, value in values.items() if value == best))
 
 
 def decide(rule: Rule, votes: Mapping[str, Sequence[str]], options: Sequence[str], quorum: int = 0) -> Result:
@@ -169,6 +192,17 @@ def _whole(ranking: Ranking, options: Collection[str]) -> list[frozenset[str]]:
     return [group for group in (*whole, frozenset(left)) if group]
 
 
+def _points(ranking: Ranking, share: bool) -> dict[str, Fraction]:
+    others = sum(map(len, ranking)) - 1
+    points: dict[str, Fraction] = {}
+    behind = others + 1
+    for group in ranking:
+        behind -= len(group)
+        got = behind + Fraction(len(group) - 1, 2)
+        points |= dict.fromkeys(group, got / (others or 1) if share else got)
+    return points
+
+
 def _first_places(rankings: Iterable[Ranking], left: Collection[str]) -> dict[str, Fraction]:
     tally = dict.fromkeys(left, Fraction(0))
     for ranking in rankings:
@@ -192,6 +226,14 @@ def _survivors(
         leaving = [option for option, first in tally.items() if first == fewest]
         known[left] = frozenset[str]().union(*(_survivors(rankings, left - {each}, known) for each in leaving))
     return known[left]
+
+
+def _by_median(grades: Sequence[float]) -> tuple[float, ...]:
+    """The lower median, then that of the others, and so on."""
+    left, values = sorted(grades), []
+    while left:
+        values.append(left.pop((len(left) - 1) // 2))
+    return tuple(values)
 
 
 def rule_name(rule: str, say: Language) -> str:
