@@ -170,6 +170,7 @@ FORMS: dict[str, Callable[[Request], Answer]] = {
     "evaluation": evaluation,
     "synthesis": synthesis,
     "choice": choice,
+    "comparison": lambda request: {"reason": "A says more.", "score_a": 7, "score_b": 6},
     "notes": notes,
     "options": lambda request: {"asked": "Which cache?", "options": ["Redis", "Postgres"]},
 }

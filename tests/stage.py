@@ -162,10 +162,11 @@ class Stage:
         await self.open()
         before = (await self.store.load(ID)).record
         await self.store.release(ID, before.run)
-        record, turns, *_ = await self.store.take(ID, "stage", lease_seconds=1e9)
+        taken = await self.store.take(ID, "stage", lease_seconds=1e9)
         run = Run(
-            record=record,
-            turns=turns,
+            record=taken.record,
+            turns=taken.turns,
+            control=taken.asked,
             format=self.format,
             store=store or self.store,
             player_for=lambda seat: self.players[self.format.seat(seat).player],

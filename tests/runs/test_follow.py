@@ -218,6 +218,28 @@ async def test_what_nobody_tells_of_is_seen_in_the_store() -> None:
     assert isinstance(await following, DebateStopped)
 
 
+async def test_a_run_of_which_nothing_is_heard_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(following, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(following, "ANSWER_SECONDS", 0.001)
+    app = duel_app()
+    (debate_id,) = await created(app, 1)
+    asked = 0
+
+    async def ask() -> bool:
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            await app.stop(debate_id)
+        return True
+
+    events = follow(app.store, app.formats, debate_id, Listeners().listening(debate_id), ask=ask)
+    assert isinstance(await anext(events), DebateStopped)
+    assert asked == 3
+    await events.aclose()
+
+
 async def test_a_debate_that_is_not_there_is_not_followed() -> None:
     app = duel_app()
     (debate_id,) = await created(app, 1)

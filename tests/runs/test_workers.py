@@ -32,6 +32,7 @@ from moot.core.stored import StoredDebate
 from moot.errors import ModelError, StoreBlocked, WrongKey
 from moot.reading.views import whole_debate
 from moot.runs import runner, workers
+from moot.runs.notify import EVENTS
 from moot.runs.process import this_process
 from moot.runs.queue import Load, Queue
 from moot.store import jobs
@@ -751,6 +752,20 @@ async def test_jobs_that_end_while_another_is_taken_from_the_queue_are_taken_tog
         await until(session, NO_JOBS)
     assert sum(deleted) == 6
     assert len(deleted) < 6
+
+
+async def test_a_run_tells_what_it_says_only_where_somebody_follows_it(store: Store, session: Any) -> None:
+    app, told = duel_app(store), []
+    await session.add_listener(EVENTS, lambda *said: told.append(said[-1]))
+    async with working(app):
+        await queued(app)
+        await until(session, ALL_FINISHED)
+        (watched,) = await created(app, 1)
+        await app.store.enqueue(watched, watched=True)
+        await until(session, ALL_FINISHED)
+    await session.execute("SELECT 1")
+    assert told
+    assert {line.split(" ")[0] for message in told for line in message.split("\n")} == {watched}
 
 
 async def test_a_worker_with_room_does_not_look_for_jobs_because_some_have_ended(

@@ -295,7 +295,7 @@ async def test_a_debate_that_is_not_finished_is_taken_again_with_its_turns(store
 
     lease_until = stored.record.lease_until
     record = replace(created, run=2, owner="bob", lease_until=lease_until, concluding=True)
-    assert stored == StoredDebate(record, (TURN,), (FAILURE,))
+    assert stored == StoredDebate(record, (TURN,), (FAILURE,), asked=Control(concluding=True))
 
 
 async def test_a_heartbeat_prolongs_the_lease(store: Store) -> None:

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from moot.core.changes import Wish
+from moot.core.control import Control
 from moot.core.debate import Failure, HumanReply, Record, Status, Turn
 from moot.core.engine import RunResult
 from moot.core.stored import StoredDebate
@@ -193,6 +195,26 @@ async def test_what_a_dead_run_has_left_is_taken_by_a_queue_with_its_turns(store
     assert after == StoredDebate(replace(record, run=2, owner="bob", lease_until=after.record.lease_until), (TURN,))
     with pytest.raises(Fenced):
         await store.append("DEB-1", replace(TURN, position=1))
+
+
+async def test_a_run_is_told_what_people_have_asked_by_then(store: Store) -> None:
+    await store.create(NEW)
+    await store.say("DEB-1", HumanReply("remark", "And dogs?"))
+    await store.say("DEB-1", HumanReply("continue", "", 0))
+    await store.wish("DEB-1", Wish("judge: b", {"models": {"judge": "b"}}, 0.0))
+    await store.ask_to_conclude("DEB-1")
+    assert (await store.take("DEB-1", "ann", 30)).asked == Control(concluding=True, remarks=1, wishes=1)
+
+
+async def test_a_debate_that_was_loaded_before_is_loaded_again_when_somebody_has_run_it_since(store: Store) -> None:
+    await store.create(NEW)
+    known = await store.load("DEB-1")
+    first = await store.take("DEB-1", "ann", 30, known=known)
+    assert (first.record.run, first.record.owner, first.turns) == (1, "ann", ())
+    await store.append("DEB-1", TURN)
+    await store.end("DEB-1", 1, RunResult(Status.STOPPED))
+    second = await store.take("DEB-1", "bob", 30, known=known)
+    assert (second.record.run, second.record.owner, second.turns) == (2, "bob", (TURN,))
 
 
 async def test_what_a_dead_run_was_to_stop_is_not_taken_by_a_queue(store: Store) -> None:

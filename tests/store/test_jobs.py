@@ -12,6 +12,7 @@ import pytest
 from moot.core.debate import HumanReply, Record, Status, Turn
 from moot.core.engine import RunResult
 from moot.errors import StoreError
+from moot.store import jobs as queue
 from moot.store.postgres import open_postgres
 from moot.store.store import Store
 
@@ -71,6 +72,15 @@ SCENES: dict[str, Scene] = {
     "end waiting": (running, lambda store: store.end("DEB-1", 1, RunResult(Status.WAITING, due_in=9.0))),
     "restore": (hidden, lambda store: store.restore("DEB-1")),
 }
+
+
+async def test_a_debate_whose_workers_cannot_be_told_is_queued_and_has_its_job(
+    store: Store, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "WAKE", "SELECT 1 / 0")
+    await store.create(NEW)
+    assert (await store.enqueue("DEB-1")).status is Status.QUEUED
+    assert await jobs(session) == [("run", "DEB-1", False, 0)]
 
 
 @pytest.mark.parametrize("name", SCENES)

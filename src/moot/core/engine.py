@@ -114,6 +114,8 @@ class Run:
     player_for: Callable[[str], Player]
     sink: InitVar[Sink]
     now: Callable[[], float]
+    control: Control
+    """What people ask of the debate."""
     until: Until | None = None
     """May hand the debate back before some steps."""
     retry_in: RetryIn = lambda error, advanced: None
@@ -124,7 +126,6 @@ class Run:
     on_outcome: OnOutcome = _nothing
     """Gets the finished debate just before it is stored as such: if the process dies then, it gets it again."""
     debate: Debate[Any] = field(init=False)
-    control: Control = field(init=False)
     emitter: Emitter = field(init=False)
     advanced: bool = field(default=False, init=False)
     characters: int = field(init=False)
@@ -136,7 +137,6 @@ class Run:
     rounds: set[int] = field(default_factory=set, init=False)
 
     def __post_init__(self, sink: Sink) -> None:
-        self.control = Control(concluding=self.record.concluding)
         self.emitter = Emitter(self.record.id, self.record.run, sink, self.now)
         self.characters = sum(len(turn.content) for turn in self.turns)
 
@@ -171,9 +171,8 @@ class Run:
         self.debate = self.format.open(self.record)
         cast = ScriptRun(self.format, self.debate, self.turns)
         await self._computed(cast.catch_up)
-        wishes = await self.store.wishes(self.record.id)
-        self.control = self.control._replace(remarks=len(await self._remarks()), wishes=len(wishes))
-        self.heard = {wish.at for wish in wishes} & heard_wishes(self.turns)
+        if self.control.wishes:
+            self.heard = {wish.at for wish in await self.store.wishes(self.record.id)} & heard_wishes(self.turns)
         while cast.batch:
             if self.control.stopping:
                 return await self._stopped(self.control.stopping)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from moot.core.control import Control
 from moot.core.notices import Notice
 from moot.core.people import Rating, Tick, Workflow
 from moot.core.record import Failure, Record, Status, Turn
@@ -22,6 +23,8 @@ class StoredDebate(NamedTuple):
     """What webhooks were told or will be."""
     ticks: tuple[Tick, ...] = ()
     """Of its next steps, those that somebody has ticked, or unticked since."""
+    asked: Control = Control()
+    """What people had asked of it when a run took it; nobody else is told."""
 
     @property
     def last_event_id(self) -> int:

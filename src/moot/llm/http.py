@@ -186,7 +186,8 @@ class ModelServer:
 
     async def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> aiohttp.ClientResponse:
         """Send a request, again if it went out on a kept-alive connection that the server had already closed."""
-        data = None if body is None else orjson.dumps(body)
+        # A copy, as orjson's own bytes keep a buffer of several times their length for as long as they live.
+        data = None if body is None else bytes(memoryview(orjson.dumps(body)))
         while True:
             connection = SimpleNamespace(reused=False)
             try:

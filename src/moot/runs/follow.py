@@ -77,6 +77,7 @@ async def follow(
                 except TimeoutError:
                     if not is_heard(debate_id):
                         news.append(None)
+                        place.lost = not place.at_rest  # perhaps its run does not know that it is followed
 
 
 async def _answer(heard: Heard) -> list[Event]:
@@ -119,6 +120,8 @@ class _Place:
         self._lengths: dict[int, int] = {}
         self.lost = False
         """Whether some text of a turn in progress is missing."""
+        self.at_rest = False
+        """Whether its last run has ended."""
 
     def new_of(self, event: Event) -> Event | None:
         """The event, if it is new, or what is new of it."""
@@ -142,5 +145,5 @@ class _Place:
             self._lengths.clear()
         if event.id <= self.last:
             return None
-        self.last = event.id
+        self.last, self.at_rest = event.id, isinstance(event, Terminal)
         return event

@@ -38,8 +38,10 @@ ALIVE_SECONDS = 10.0
 class Publisher:
     """Tells what the runs of this process say, a few times a second, little pieces put together."""
 
-    def __init__(self, server: PostgresPool) -> None:
+    def __init__(self, server: PostgresPool, is_followed: Callable[[str], bool] = lambda debate_id: True) -> None:
+        """A debate that nobody follows is not told of; whoever begins to gets the text so far."""
         self._server = server
+        self._is_followed = is_followed
         self._live = Live()
         self._told: list[Event | str] = []
         self._untold: set[str] = set()
@@ -50,7 +52,8 @@ class Publisher:
 
     def emit(self, event: Event) -> None:
         self._live.emit(event)
-        self._add(event if event.type in PASSING else event.debate)
+        if self._is_followed(event.debate):
+            self._add(event if event.type in PASSING else event.debate)
 
     def resend(self, debate_id: str) -> None:
         """Tell the text so far of a debate's turns in progress, and that this is all."""

@@ -13,6 +13,7 @@ from typing import NoReturn, TypeAlias
 
 from pydantic import ValidationError
 
+from moot.core.control import Control
 from moot.core.debate import Failure, Record, Status, Turn
 from moot.core.emitter import Emitter, Sink
 from moot.core.engine import Player, RetryIn, Run, RunResult, TurnStore, Until
@@ -123,6 +124,7 @@ class Runner:
             Run,
             record=record,
             turns=stored.turns,
+            control=stored.asked,
             format=format,
             store=store,
             sink=sink,
@@ -237,16 +239,17 @@ class Runner:
 
         Every takeover happens here, and is kept as a failure of the run that has died.
         """
-        before = (await self.store.load(debate_id)).record
+        known = await self.store.load(debate_id)
+        before = known.record
         if queued:
             self._check_known(before, shared)
         check_readable(before)
         try:
-            taken = await self._taken(before, queued)
+            taken = await self._taken(known, queued)
         except Busy:
             if not before.owner or not is_dead(before.owner) or not await self.store.release(debate_id, before.run):
                 raise
-            taken = await self._taken(before, queued)
+            taken = await self._taken(known, queued)
         except WrongStatus:
             if queued and before.status is Status.STOPPING:  # and nobody is left who could do it
                 await self.store.release(debate_id, before.run)
@@ -270,15 +273,21 @@ class Runner:
         if unknown:
             raise NewerDebate(f"{record.id} {unknown}; a worker that knows it has to run it")
 
-    async def _taken(self, before: Record, queued: bool) -> StoredDebate:
+    async def _taken(self, known: StoredDebate, queued: bool) -> StoredDebate:
         """The debate under its next run; when the answer to that gets lost, it is looked whether it was done."""
+        before, lease = known.record, self.settings.lease_seconds
+        at_rest = None if before.status in (Status.RUNNING, Status.STOPPING) else known
         try:
-            return await self.store.take(before.id, this_process(), self.settings.lease_seconds, only_queued=queued)
+            return await self.store.take(before.id, this_process(), lease, only_queued=queued, known=at_rest)
         except StoreAway:
             stored = await until_back(lambda: self.store.load(before.id))
             if (stored.record.owner, stored.record.run) != (this_process(), before.run + 1):
                 raise
-            return stored
+            return stored._replace(asked=await until_back(lambda: self._asked(stored.record)))
+
+    async def _asked(self, record: Record) -> Control:
+        remarks = [said for said in await self.store.said(record.id) if said.position is None]
+        return Control(None, record.concluding, len(remarks), len(await self.store.wishes(record.id)))
 
     async def _answered(self, debate_id: str) -> bool:
         """Whether the answer came while the debate was about to wait for it."""

@@ -97,7 +97,9 @@ class PostgresQueue:
         self._server = server
         self._concurrency = concurrency
         self._id = str(uuid.uuid4())
-        self._teller = Publisher(server)
+        self._followed: set[str] = set()
+        """The runs that somebody follows, in whatever process."""
+        self._teller = Publisher(server, self._followed.__contains__)
         self._ear = Listener(server)
         self._runs = Runs(self._when_one_ends)
         self._jobs: dict[str, tuple[Claimed, float]] = {}
@@ -114,7 +116,7 @@ class PostgresQueue:
         self._draining = False
 
     async def start(self) -> None:
-        self._ear.on(ASKS, self._teller.resend)
+        self._ear.on(ASKS, self._resend)
         self._ear.on(HURRIES, self._hurry)
         self._ear.on(jobs.CHANNEL, lambda message: self._wake())
         self._begin(self._ear.listen())
@@ -190,6 +192,11 @@ class PostgresQueue:
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.create_task(work))
 
+    def _resend(self, debate_id: str) -> None:
+        if debate_id in self._runs:
+            self._followed.add(debate_id)
+        self._teller.resend(debate_id)
+
     def _hurry(self, message: str) -> None:
         debate_id, *give_up = message.split(" ")
         self._runner.hurry(debate_id, give_up)
@@ -237,6 +244,8 @@ class PostgresQueue:
             await self._pause(job)
         elif debate_id not in self._runs:
             self._jobs[debate_id] = (job, time.monotonic())
+            if job.urgent:
+                self._followed.add(debate_id)
             self._runs.begin(debate_id, self._run(job))
         elif debate_id not in self._jobs or self._jobs[debate_id][0].id != job.id:
             # Either the run here is just ending, or this job is one too many.
@@ -278,6 +287,7 @@ class PostgresQueue:
         finally:
             self._jobs.pop(debate_id, None)
             self._begun.discard(debate_id)
+            self._followed.discard(debate_id)
         await self._finish(job)
 
     async def _pause(self, job: Claimed) -> None:

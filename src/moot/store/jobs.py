@@ -9,13 +9,12 @@ from moot.store.database import Job, run_of
 CHANNEL = "moot_jobs"
 """On which workers hear that there is something to do."""
 PUT = """
-    WITH job AS (
-        INSERT INTO jobs (key, kind, debate_id, urgent, due_at) VALUES ($1, $2, $3, $4, moot_now() + $5)
-        ON CONFLICT (key) DO UPDATE SET urgent = jobs.urgent OR excluded.urgent
-        RETURNING due_at
-    )
-    SELECT pg_notify($6, '') FROM job WHERE due_at <= moot_now()
+    INSERT INTO jobs (key, kind, debate_id, urgent, due_at) VALUES ($1, $2, $3, $4, moot_now() + $5)
+    ON CONFLICT (key) DO UPDATE SET urgent = jobs.urgent OR excluded.urgent
 """
+WAKE = f"SELECT pg_notify('{CHANNEL}', '')"
+"""Said when the jobs are committed: commits with a NOTIFY in them reach the disk one after the other, not together. A
+worker that does not hear it looks by itself."""
 MISSING = """
     SELECT * FROM debates
     WHERE deleted_at IS NULL AND status IN ('queued', 'running', 'stopping')
@@ -33,7 +32,7 @@ MOVE = """
 
 async def put(connection: Any, job: Job) -> None:
     """Add a job; when there is one with its key already, that becomes as urgent as this one."""
-    await connection.execute(PUT, job.key, job.kind, job.debate_id, job.urgent, job.after_seconds, CHANNEL)
+    await connection.execute(PUT, job.key, job.kind, job.debate_id, job.urgent, job.after_seconds)
 
 
 async def put_missing(connection: Any) -> list[str]:
@@ -41,6 +40,8 @@ async def put_missing(connection: Any) -> list[str]:
     rows = await connection.fetch(MISSING)
     for row in rows:
         await put(connection, run_of(row))
+    if rows:
+        await connection.execute(WAKE)
     return [row["id"] for row in rows]
 
 

@@ -143,8 +143,12 @@ class PostgresPool:
         async with self.connected() as connection:
             if isinstance(first, Statement) and first.alone:
                 return await _run(connection, operation, first)
+            put: list[Job] = []
             async with _transaction(connection):
-                return await _run(connection, operation, first)
+                result = await _run(connection, operation, first, put)
+            if any(job.after_seconds <= 0 for job in put):
+                await _wake_workers(connection)
+            return result
 
     async def read(self, operation: Operation[T]) -> T:
         """Each read is one statement, and so sees one moment without a transaction."""
@@ -183,9 +187,18 @@ def _drop(connection: Connection) -> None:
         connection.terminate()
 
 
-async def _run(connection: Connection, operation: Operation[T], request: Request) -> T:
+async def _wake_workers(connection: Connection) -> None:
+    """What was written stays so, whether they hear of it or not: then they find it by themselves."""
+    with suppress(asyncpg.PostgresError, *GONE):
+        await connection.execute(jobs.WAKE)
+
+
+async def _run(connection: Connection, operation: Operation[T], request: Request, put: list[Job] | None = None) -> T:
+    """`put` gets the jobs that were put into the queue."""
     try:
         while True:
+            if put is not None and isinstance(request, Job):
+                put.append(request)
             request = operation.send(await _rows(connection, request))
     except StopIteration as end:
         result: T = end.value

@@ -157,7 +157,13 @@ SET run = run + 1, status = 'running', owner = :owner, lease_until = moot_now() 
 WHERE id = :debate_id AND deleted_at IS NULL AND status <> 'finished'
     AND (lease_until IS NULL OR lease_until < moot_now())
     AND (status IN ('queued', 'running') OR NOT :only_queued)
-RETURNING *;
+RETURNING
+    *,
+    (
+        SELECT count(*) FROM said
+        WHERE said.debate_id = debates.id AND said.position IS NULL AND said.action <> 'change'
+    ) AS remarks,
+    (SELECT count(*) FROM said WHERE said.debate_id = debates.id AND said.action = 'change') AS wishes;
 
 -- name: enqueue
 -- What waits for a person goes on when it has been answered; what was running, when the run is over without having

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 BUSY_SECONDS = 60
 READERS = 2
+CACHE_KB = 256
+"""Of each connection; the operating system keeps the file's pages too, once for all of them."""
 ADVICE = {
     "SQLITE_FULL": "the disk is full; free some space, then resume the debate",
     "SQLITE_IOERR": "the disk is full or failing; check it, then resume the debate",
@@ -250,6 +252,7 @@ def _open(path: Path) -> sqlite3.Connection:
 def _connect(path: Path | str, now: Callable[[], float] = time.time) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
     connection.create_function("moot_now", 0, now)
     return connection
 

@@ -199,23 +199,34 @@ class Store:
 
     @writing
     def take(
-        self, debate_id: str, owner: str, lease_seconds: float, *, only_queued: bool = False
+        self,
+        debate_id: str,
+        owner: str,
+        lease_seconds: float,
+        *,
+        only_queued: bool = False,
+        known: StoredDebate | None = None,
     ) -> Operation[StoredDebate]:
         """Begin a run: raise the run number, own the debate, set it running.
 
+        `known` is the debate as it was loaded when nobody ran it: it is loaded again only if somebody has meanwhile.
         Raises Busy while another run's lease lasts, WrongStatus when the debate is finished, or neither queued nor
         left by a dead run though it should be, NotFound.
         """
         chosen = {"lease_seconds": lease_seconds, "only_queued": only_queued}
-        rows = yield ask("take", debate_id=debate_id, owner=owner, **chosen)
+        rows = yield (alone if known else ask)("take", debate_id=debate_id, owner=owner, **chosen)
         if not rows:
             row = yield from find_debate(debate_id)
             raise cannot_take(record_from(row), row["now"])
-        # From here on only this run can append, so its turns are read in a statement of their own.
-        (whole,) = yield Whole(debate_id)
-        taken = stored_from(record_from(rows[0]), whole)
+        record = record_from(rows[0])
+        if known and record.run == known.record.run + 1:
+            taken = known._replace(record=record)
+        else:
+            # From here on only this run can append, so its turns are read in a statement of their own.
+            (whole,) = yield Whole(debate_id)
+            taken = stored_from(record, whole)
         check_readable(taken.record)
-        return taken
+        return taken._replace(asked=Control(None, record.concluding, rows[0]["remarks"], rows[0]["wishes"]))
 
     @writing
     def append(self, debate_id: str, turn: Turn) -> Operation[Control]:
