@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import pytest
@@ -25,11 +25,11 @@ from at_work import (
 )
 
 from moot.app import App
-from moot.core.debate import Failure, HumanReply, Status, Turn
+from moot.core.debate import Failure, HumanReply, Record, Status, Turn
 from moot.core.engine import RunResult
 from moot.core.events import DebateFailed, DebateStopped, StepRetrying
 from moot.core.stored import StoredDebate
-from moot.errors import ModelError, StoreBlocked, WrongKey
+from moot.errors import ModelError, StoreBlocked, WrongKey, WrongStatus
 from moot.reading.views import whole_debate
 from moot.runs import runner, workers
 from moot.runs.notify import EVENTS
@@ -270,6 +270,32 @@ async def test_a_seat_gets_another_model_through_a_process_that_does_not_run_the
         assert types(await reader.to_the_end())[-1] == "debate_finished"
     turns = (await app.load(debate_id)).turns
     assert [(turn.seat, turn.model) for turn in turns][1:3] == [("human", None), ("debater_b", "scripted:new")]
+
+
+class SlowToEnqueue:
+    """A queue that gets to a debate only when it has ended."""
+
+    def __init__(self, queue: Queue, until_ended: Callable[[], Awaitable[object]]) -> None:
+        self._queue, self._until_ended = queue, until_ended
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._queue, name)
+
+    async def enqueue(self, debate_id: str) -> Record:
+        await self._until_ended()
+        return await self._queue.enqueue(debate_id)
+
+
+async def test_a_run_that_takes_other_models_and_ends_at_once_needs_no_further_run(store: Store) -> None:
+    app = app_with(Overloaded(), store)
+    (debate_id,) = await queued(app, models={"debater_b": "scripted:dead"})
+    async with working(app) as queue, reading(queue, debate_id) as reader:
+        app.queue = cast(Queue, SlowToEnqueue(queue, reader.to_the_end))
+        await reader.until(lambda events: events and events[-1].type == "step_retrying")
+        resumed = await app.resume(debate_id, {"models": {"debater_b": "scripted:new"}})
+        assert (resumed.status, resumed.run) == (Status.FINISHED, 1)
+        with pytest.raises(WrongStatus, match="is finished"):
+            await app.resume(debate_id)
 
 
 async def test_who_resumes_a_debate_that_was_given_up_has_its_attempts_counted_anew(store: Store, session: Any) -> None:

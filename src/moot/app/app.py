@@ -257,9 +257,10 @@ class App:
         """Run a debate in the background, a new one or one that has stopped or failed, with settings as in `change`."""
         if self.queue is None:
             raise InvalidInput("nothing runs debates in the background here: use `app.working()`, or `app.run(ID)`")
-        if settings:
-            await self.change(debate_id, settings)
-        return await self.queue.enqueue(debate_id)
+        ran = settings and (await self.change(debate_id, settings)).status is Status.RUNNING
+        with suppress(*[WrongStatus] if ran else []):  # the run that took other models may have ended with them
+            return await self.queue.enqueue(debate_id)
+        return (await self.load(debate_id)).record
 
     async def change(self, debate_id: str, settings: Mapping[str, JsonValue]) -> Record:
         """Give a debate that does not run other models, other checkpoints or higher limits; it is stopped then.
