@@ -119,6 +119,8 @@ def test_completion_is_installed_once(tmp_path: Path) -> None:
         ("debate X --list", "QUESTION: has no effect beside --list"),
         ("debate --list --max-rounds 3", "--max-rounds / -n: has no effect beside --list"),
         ("debate X --estimate --record x", "--record: has no effect beside --estimate"),
+        ("models pull smollm2 --hub x", "has no effect beside an address or the built-in model"),
+        ("models pull https://127.0.0.1:9/x.gguf --hub x", "has no effect beside an address or the built-in model"),
         ("export DEB-abcdefgh --since 2020-01-01", "--since: has no effect without --all"),
         ("export DEB-abcdefgh --all", "ID: has no effect beside --all"),
         ("allow --list --revoke", "--revoke: has no effect beside --list"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -13,11 +13,18 @@ from moot.errors import InvalidInput
 from moot.llm import weights
 from moot.llm.addresses import public_name
 from moot.llm.download import Progress
+from moot.terminal.command import refuse_unused
 from moot.terminal.tables import say
 from moot.text.plain import printable
 
 
-async def pull(source: str, name: str | None, hub: str, sha256: str | None) -> None:
+def pull(source: str, name: str | None, hub: str, sha256: str | None) -> Coroutine[None, None, None]:
+    if source == weights.BUILT_IN_NAME or "://" in source:
+        refuse_unused("beside an address or the built-in model", unused=("hub",))
+    return _pull(source, name, hub, sha256)
+
+
+async def _pull(source: str, name: str | None, hub: str, sha256: str | None) -> None:
     if sha256 is not None and not re.fullmatch("[0-9a-fA-F]{64}", sha256):
         raise InvalidInput(f"{sha256!r} is no SHA-256: it has 64 digits from 0 to f")
     if source == weights.BUILT_IN_NAME:
