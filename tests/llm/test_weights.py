@@ -180,7 +180,7 @@ async def test_what_has_arrived_stays_when_a_server_is_overloaded(server: FileSe
 
 
 async def test_nothing_is_promised_to_go_on_where_the_server_does_not_name_its_version(server: FileServer) -> None:
-    server.cuts, server.etag = [300_000] * 5, None
+    server.cuts, server.etag = [300_000] * 50, None  # of which now more, now less arrives
     with pytest.raises(Unreachable, match=r"the connection was closed in the middle$"):
         await pull(server.url, None, HUB, None, unseen)
 

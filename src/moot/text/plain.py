@@ -46,9 +46,8 @@ def shortened_at_word(text: str, length: int) -> str:
     """The same, cut at a word where that leaves more than half: many languages have no spaces between words."""
     if len(text) <= length:
         return text
-    cut = text[: length - 1]
-    at = cut.rfind(" ")
-    return f"{cut[:at] if at > length // 2 else cut}…"
+    at = text.rfind(" ", 0, length)
+    return f"{text[: at if at > length // 2 else length - 1]}…"
 
 
 def capitalized(text: str) -> str:
