@@ -113,12 +113,19 @@ async def test_what_a_killed_process_was_handing_over_is_handed_over_by_the_next
 
 
 async def test_two_who_hand_it_over_at_once_run_the_command_once(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    chosen = settings(tmp_path, command=f"{sys.executable} -c \"open('{log}', 'a').write('ran ')\"")
+    log, go, script = tmp_path / "log", tmp_path / "go", tmp_path / "command.py"
+    script.write_text(
+        "import os, sys, time\nopen(sys.argv[1], 'a').write('ran ')\n"
+        "while not os.path.exists(sys.argv[2]):\n    time.sleep(0.01)\n"
+    )
+    chosen = settings(tmp_path, command=f"{sys.executable} {script} {log} {go}")
     debate_id = await decided(chosen)
     async with build(chosen, {}, {}) as one, build(chosen, {}, {}) as other:
-        both = await asyncio.gather(one.make_workflow(debate_id), other.make_workflow(debate_id))
-        assert sorted(made.delivered for made in both) == [False, True]
+        both = [asyncio.create_task(app.make_workflow(debate_id)) for app in (one, other)]
+        (late,), (first,) = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        assert not late.result().delivered
+        go.touch()
+        assert (await first).delivered
         assert (await other.make_workflow(debate_id)).delivered
     assert log.read_text() == "ran "
 

@@ -141,10 +141,10 @@ async def test_a_server_that_sends_another_part_than_the_rest_is_asked_for_all(s
 
 @pytest.mark.parametrize("rest", [206, 416])
 async def test_a_server_that_cuts_and_never_sends_the_rest_is_given_up(server: FileServer, rest: int) -> None:
-    server.cuts, server.rest = [300_000] * 20, rest
+    server.cuts, server.rest = [300_000] * 50, rest
     with pytest.raises(Unreachable, match=r"the connection was closed in the middle"):
         await pull(server.url, None, HUB, None, unseen)
-    assert len(server.ranges) < 10
+    assert server.cuts  # it would have gone on so
 
 
 async def test_a_file_that_is_being_fetched_already_is_not_fetched_into_the_same_place(server: FileServer) -> None:
