@@ -212,13 +212,14 @@ class _Rehearsal:
         if player is None:
             return _Size()
         cap = step.max_tokens or debate.output_cap(step.seat)
-        key = (step.seat, step.kind, step.round, cap, self._reads(step))
+        key = (step.seat, step.kind, step.round, cap, self._reads(step)) if self._at_most or self.measured else None
         if self.measured:
             return self._known(key)
         prompt, tools = self._measure.prompt(debate, player.asked), 0 if player.asked is step else MAX_TOOLS
         known_there = prompt.send(player.model)
         size = _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
-        self.sizes.setdefault(key, []).append(size)
+        if self._at_most:
+            self.sizes.setdefault(key, []).append(size)
         return size
 
     def _player(self, step: Step) -> Player | None:

@@ -258,6 +258,8 @@ def _position(letters: str) -> int:
 def _common(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)

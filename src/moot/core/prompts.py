@@ -46,6 +46,7 @@ _TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:turn|topic|source|tool|task)\b)", re.IGNO
 
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
+Layout: TypeAlias = Literal["shared", "per_seat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ class Prompts:
             ("handed", found, cited),
             lambda: self._render(format, "evidence", passages=found, cited=cited) if found else "",
         )
-        false = told_to(debate, step, at, self._names(format, debate, step)) if not format.own_sources else []
+        false = [] if format.own_sources else told_to(debate, step, at, lambda: self._names(format, debate, step))
         told = self._render(format, "false_quotes", told=false) if false else ""
         return "\n\n".join(filter(None, (handed, told, task)))
 
@@ -215,16 +216,20 @@ def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(short)
 
 
-def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["shared", "per_seat"]:
+def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Layout:
     """`shared` when one model fills all seats of the step's group."""
-    group = debate.once(("group", step.seat), lambda: _group(format, debate, step.seat))
-    models = {debate.seats[name].model for name in group}
-    return "shared" if len(models) <= 1 else "per_seat"
+    known: dict[str, tuple[object, Layout]] = debate.once("layouts", dict)
+    seats, found = known.get(step.seat, (None, "shared"))
+    if seats is not debate.seats:  # other models may have been chosen since
+        found = "shared" if len(_models(format, debate, step.seat)) <= 1 else "per_seat"
+        known[step.seat] = debate.seats, found
+    return found
 
 
-def _group(format: AnyFormat, debate: Debate[Any], seat: str) -> Sequence[str]:
+def _models(format: AnyFormat, debate: Debate[Any], seat: str) -> set[str]:
+    """Those of its group."""
     group = format.seat(seat).group
-    return [seat.name for seat in format.seats if seat.group == group and seat.name in debate.seats]
+    return {debate.seats[each.name].model for each in format.seats if each.group == group and each.name in debate.seats}
 
 
 def data(text: str) -> str:

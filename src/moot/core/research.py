@@ -127,4 +127,4 @@ def calls(turn: Turn) -> Iterator[Call]:
 
 def found(turn: Turn) -> tuple[Source, ...]:
     """The sources that a turn has found."""
-    return tuple(source for call in calls(turn) if (source := call.source))
+    return tuple(source for call in calls(turn) if (source := call.source)) if is_research(turn) else ()
