@@ -320,11 +320,13 @@ class _Rehearsal:
         return number
 
     def _examines_on(self) -> int:
-        """For how many rounds what only examines goes on, or stays away, as in the last one: it has a limit."""
+        """For how many rounds what only examines goes on, or stays away, as in the last one: it has a limit, under
+        which all of a round must find room at its cap."""
         before, now = self._examined
         most: int = getattr(self._debate.settings, "max_check_output_tokens", 0)
-        dearest = max((seat.max_tokens for seat in self._debate.seats.values()), default=0)
-        return (most - now - 2 * dearest) // (now - before) - CHECKED if now > before and most else len(ALIKE)
+        seats, last = self._debate.seats, (step for step, _ in self.asked[self._ends[-2:][0] :])
+        room = sum(seats[step.seat].max_tokens for step in last if step.kind in self._debate.checks)
+        return (most - now - room) // (now - before) if now > before and most else len(ALIKE)
 
     def _looks_on(self) -> int:
         """For how many rounds things are looked up as in the last one: until so many are found."""
