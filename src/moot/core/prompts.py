@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -115,10 +115,15 @@ class Prompts:
             if is_research(turn):  # which everybody reads, whoever had it looked up
                 yield from [Part("user", text, at)] if (text := _looked_up(debate, turn)) else []
             elif alone and turn.seat == step.seat and _sees(format, step, turn):
-                yield Part("user", self.instruction(format, debate, debate.steps[at], at))
+                yield Part("user", self._told(format, debate, at))
                 yield Part("assistant", _blinded(format, step, turn.content), at)
             elif _reads(format, step, turn):
                 yield Part("user", _speech(format, step, turn), at)
+
+    def _told(self, format: AnyFormat, debate: Debate[Any], at: int) -> str:
+        """The instruction of a turn, made once in a rehearsal: no settings change in that."""
+        make = partial(self.instruction, format, debate, debate.steps[at], at)
+        return debate.once(told(at), make) if debate.rehearsed else make()
 
     def rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> str:
         """What all seats share; the sources come first, as they are the same whatever the step says beside them."""
@@ -184,6 +189,11 @@ class Prompts:
         if self.own and (own := self.own.render(format.name, name, variables)) is not None:
             return own
         return _files_in(format.folder).render(name, variables)
+
+
+def told(position: int) -> Hashable:
+    """The key under which a rehearsal keeps the instruction of a turn."""
+    return "told", position
 
 
 def has_short_prompts(format: AnyFormat) -> bool:
@@ -255,7 +265,7 @@ def _without_first(message: Message, number: int) -> Message:
 def places(debate: Debate[Any], step: Step) -> Sequence[int]:
     """Where the turns stand in the order in which the step reads them; what a person has said since comes last."""
     all_turns = range(len(debate.transcript))
-    return all_turns if step.order is None else (*step.order, *all_turns[len(step.order) :])
+    return all_turns if step.order is None else step.order + tuple(all_turns[len(step.order) :])
 
 
 def _shown(debate: Debate[Any], step: Step, since: int) -> Sequence[int]:
