@@ -35,9 +35,19 @@ SOURCES: dict[str, Settings] = {
     for name, words in (("50 short", 20), ("50 long", 8000))
 }
 LATE = {"duel": 140_000, "critique": 240_000, "panel": 900_000, "evaluation": 230_000}
+ENDS_MIDWAY: dict[str, Settings] = {"panel": {"ledger": "end"}, "duel": {"max_check_output_tokens": 40_000}}
 SEAT = {"duel": "debater_a", "critique": "skeptic", "panel": "debater_1", "evaluation": "advocate"}
 TIERED = "anthropic:claude-sonnet-4-5"
 """Whose tokens cost more in long prompts."""
+
+
+WORST: dict[str, Settings] = {
+    "duel": {"ledger": "rounds", "judgings": 12, "ballots": 25},
+    "critique": {"rag_top_k": 20, "judgings": 12},
+    "panel": {"ledger": "end", "ballots": 25, "decision": "borda"},
+    "evaluation": {"judgings": 12, "parallel_topics": 20},
+}
+"""Beside all of it, what else takes time, without a limit on what examines."""
 
 
 def variants(format: str) -> dict[str, Settings]:
@@ -53,7 +63,9 @@ def variants(format: str) -> dict[str, Settings]:
         "careful": {"depth": "careful"},
         "research": research,
         **SOURCES,
+        "careful, what examines ends midway": {"depth": "careful", **ENDS_MIDWAY.get(format, {})},
         "all of it": all_of_it,
+        "all of it and more": {**all_of_it, **WORST[format], "max_check_output_tokens": 1_000_000_000},
         "all of it, its tokens end late": {**all_of_it, "max_total_output_tokens": LATE[format]},
     }
 

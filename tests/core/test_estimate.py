@@ -106,6 +106,16 @@ async def estimated(format: str, settings: dict[str, Any]) -> Estimate:
     return Estimate(found.most, found.typical)
 
 
+async def test_twice_the_tokens_to_examine_a_panel_with_are_no_more_work() -> None:
+    app = scripted_app(ScriptedModel(longest_replies))
+    settings = {**largest("panel", 100), "depth": "careful", "ledger": "end"}
+    await calls(app, "panel", settings)  # reads the prompt files
+    few, many = [
+        await calls(app, "panel", {**settings, "max_check_output_tokens": tokens}) for tokens in (16_000, 24_000)
+    ]
+    assert many < 1.2 * few
+
+
 @pytest.mark.parametrize("case", WRITTEN_OUT, ids=lambda case: str(case["name"]))
 async def test_an_estimate_is_what_writing_out_every_prompt_would_give(case: dict[str, Any]) -> None:
     most, typical = await estimated(f"{case['format']}@1", case["settings"])  # whose prompts were written out
@@ -312,6 +322,10 @@ LONG: dict[str, tuple[str, dict[str, Any]]] = {
             "max_rounds": 100,
             "sources": [{"name": "Rust", "text": "LONG"}],
         },
+    ),
+    "a panel that examines itself until its tokens for that end": (
+        "panel",
+        {"perspectives": 2, "depth": "careful", "ledger": "end", "max_check_output_tokens": 15_000},
     ),
     "a panel that asks nobody": ("panel", {"perspectives": 2, "checkpoints": False, "token_budget_per_round": 0}),
 }

@@ -164,6 +164,7 @@ class _Rehearsal:
         self._answers: dict[type[Answer], JsonObject] = {}
         self._players: dict[int, Player | None] = {}
         """By the identity of a step; all that were asked are kept."""
+        self._read: dict[frozenset[int], object] = {}
         self._taken: list[Asked] = []
         self._forms = Forms()
         self._batches = Counter[int]()
@@ -199,26 +200,28 @@ class _Rehearsal:
         return most(self._taken, limit, self._price)
 
     def _improvise(self, debate: Debate[Any], step: Step, position: int) -> Turn:
-        size = self._size(step)
+        player = self._player(step)
+        size = self._size(step, player, position)
         if position in self._foreseen:
             size = self._checked(position, step, size)
-        turn = self._turn(step, step.round, position, size)
-        if self._at_most and self._taken and self._taken[-1].limited and self._player(step):
+        turn = self._turn(step, player, step.round, position, size)
+        if self._at_most and self._taken and self._taken[-1].limited and player:
             self._batches[len(debate.transcript)] += size.cap * len(self._taken[-1].adds)
         return turn
 
-    def _size(self, step: Step) -> _Size:
-        debate, player = self._debate, self._player(step)
+    def _size(self, step: Step, player: Player | None, position: int) -> _Size:
+        debate = self._debate
         if player is None:
             return _Size()
         cap = step.max_tokens or debate.output_cap(step.seat)
-        key = (step.seat, step.kind, step.round, cap, self._reads(step))
+        key = (step.seat, step.kind, step.round, cap, self._reads(step)) if self._at_most or self.measured else None
         if self.measured:
             return self._known(key)
-        prompt, tools = self._measure.prompt(debate, player.asked), 0 if player.asked is step else MAX_TOOLS
+        prompt, tools = self._measure.prompt(debate, player.asked, position), 0 if player.asked is step else MAX_TOOLS
         known_there = prompt.send(player.model)
         size = _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
-        self.sizes.setdefault(key, []).append(size)
+        if self._at_most:
+            self.sizes.setdefault(key, []).append(size)
         return size
 
     def _player(self, step: Step) -> Player | None:
@@ -234,9 +237,10 @@ class _Rehearsal:
         """What stands for all that a step reads."""
         if not isinstance(step.visible, frozenset):
             return len(self._debate.transcript), self._paths[len(self._debate.transcript)]
-        turns = (self._debate.transcript[at] for at in sorted(step.visible))
-        found = self._debate.of_seat(RESEARCHER.name)
-        return tuple((turn.seat, turn.kind, turn.round) for turn in turns), len(found)
+        if step.visible not in self._read:
+            turns = (self._debate.transcript[at] for at in sorted(step.visible))
+            self._read[step.visible] = tuple((turn.seat, turn.kind, turn.round) for turn in turns)
+        return self._read[step.visible], len(self._debate.of_seat(RESEARCHER.name))
 
     def _known(self, key: object) -> _Size:
         sizes = self.measured.get(key)
@@ -252,10 +256,17 @@ class _Rehearsal:
             raise _Unforeseen
         return size
 
-    def _turn(self, step: Step, round: int | None, position: int, size: _Size, marks: tuple[str, ...] = ()) -> Turn:
+    def _turn(
+        self,
+        step: Step,
+        player: Player | None,
+        round: int | None,
+        position: int,
+        size: _Size,
+        marks: tuple[str, ...] = (),
+    ) -> Turn:
         self.asked.append((step, size))
         self._paths.append(hash((self._paths[-1], step.seat, step.kind, size.cap)))
-        player = self._player(step)
         made = partial(Turn, position=position, seat=step.seat, kind=step.kind, round=round, marks=marks)
         if player is None:
             if step.question and self._at_most:  # who always wants something else, in a word
@@ -319,11 +330,13 @@ class _Rehearsal:
         return number
 
     def _examines_on(self) -> int:
-        """For how many rounds what only examines goes on, or stays away, as in the last one: it has a limit."""
+        """For how many rounds what only examines goes on, or stays away, as in the last one: it has a limit, under
+        which all of a round must find room at its cap."""
         before, now = self._examined
         most: int = getattr(self._debate.settings, "max_check_output_tokens", 0)
-        dearest = max((seat.max_tokens for seat in self._debate.seats.values()), default=0)
-        return (most - now - 2 * dearest) // (now - before) - CHECKED if now > before and most else len(ALIKE)
+        seats, last = self._debate.seats, (step for step, _ in self.asked[self._ends[-2:][0] :])
+        room = sum(seats[step.seat].max_tokens for step in last if step.kind in self._debate.checks)
+        return (most - now - room) // (now - before) if now > before and most else len(ALIKE)
 
     def _looks_on(self) -> int:
         """For how many rounds things are looked up as in the last one: until so many are found."""
@@ -346,8 +359,9 @@ class _Rehearsal:
 
     def _pass_over(self, number: int, law: _Law, marks: tuple[str, ...] = ()) -> None:
         asked = enumerate(law.at(number), len(self._debate.transcript))
+        round = type(law.round)(number)
         turns = [
-            self._turn(step, type(law.round)(number) if step.round == law.round else step.round, at, size, marks)
+            self._turn(step, self._player(step), round if step.round == law.round else step.round, at, size, marks)
             for at, (step, size) in asked
         ]
         self._debate.pass_over(turns, [step for step, _ in law.asked])

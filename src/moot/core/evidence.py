@@ -145,6 +145,10 @@ def handed(turn: Turn) -> dict[str, tuple[Handed, ...]]:
     }
 
 
+def _handed(debate: Debate[Any], turn: Turn) -> dict[str, tuple[Handed, ...]]:
+    return debate.once(("handed by", turn.position), partial(handed, turn))
+
+
 def all_handed(turns: Iterable[Turn]) -> dict[str, Handed]:
     """Everything that turns have handed to anybody, by id."""
     return {each.id: each for turn in turns for mine in handed(turn).values() for each in mine}
@@ -157,7 +161,7 @@ def passages(debate: Debate[Any], step: Step, before: int) -> tuple[Handed, ...]
     match step.evidence:
         case "search":
             found = (turn for turn in _found(debate.in_round(step.round)) if turn.position < before)
-            return next((given for turn in found if (given := handed(turn).get(step.seat))), ())
+            return next((given for turn in found if (given := _handed(debate, turn).get(step.seat))), ())
         case "cited":
             return tuple(_cited(debate, step, before))
         case _:
@@ -168,7 +172,7 @@ def _cited(debate: Debate[Any], step: Step, before: int) -> Iterator[Handed]:
     """The passages that speeches quote from, or name; of those of a rehearsal, which are made up, all that fit."""
     if debate.rehearsed:
         found = (turn for turn in _found(debate.of_seat(LIBRARY)) if turn.position < before)
-        yield from islice((each for turn in found for each in all_handed([turn]).values()), CITED)
+        yield from islice((each for turn in found for mine in _handed(debate, turn).values() for each in mine), CITED)
         return
     turns = debate.transcript[:before]
     said = "\n".join(turn.content for turn in turns if turn.seat in debate.seats and _sees(step, turn))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from moot.core.debate import Step
 from moot.core.format import AnyFormat
-from moot.core.prompts import Prompts, Role, layout, places
+from moot.core.prompts import Prompts, Role, layout, places, told
 from moot.core.script import Debate
 
 SIGN, *LETTERS = map(chr, range(0x10450, 0x10480))
@@ -66,10 +66,10 @@ class _Node:
     """Model → what followed here in the prompts it has got, sorted."""
 
     def add(self, piece: _Piece) -> _Node:
-        if piece not in self.children:
+        if (known := self.children.get(piece)) is None:
             lengths = self.length + piece.length, self.longest + piece.longest, self.limited + piece.limited
-            self.children[piece] = _Node(self, piece, *lengths)
-        return self.children[piece]
+            known = self.children[piece] = _Node(self, piece, *lengths)
+        return known
 
 
 class MadeUp(NamedTuple):
@@ -175,14 +175,17 @@ class Measure:
         self.made_up: dict[int, MadeUp] = {}
         """Position → how long a turn is."""
 
-    def prompt(self, debate: Debate[Any], step: Step) -> Prompt:
+    def prompt(self, debate: Debate[Any], step: Step, position: int) -> Prompt:
         rules, reader = self._reader(debate, step)
         for piece in self._new(reader, debate, step):
             reader.node = reader.node.add(piece)
         if step.visible == frozenset():
             self._starts.setdefault(rules, _Start(reader.node, reader.count, reader.role))
         reader.began.setdefault(step.round, reader.node)
-        now = self._prompts.instruction(self._format, debate, step, len(debate.transcript))
+        here = len(debate.transcript)
+        now = self._prompts.instruction(self._format, debate, step, here)
+        if position == here or (step.visible is not None and here not in step.visible):  # else it may say more by then
+            debate.once(told(position), lambda: now)
         return Prompt(reader.node, self._piece(_joint(reader.role, "user") + now))
 
     def pass_over(self, round: int, rounds: int, turns: int) -> None:
@@ -257,7 +260,12 @@ def _position(letters: str) -> int:
 
 def _common(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
+    low, high, ahead = 0, min(len(one), len(other)), 64
+    while one[low : low + ahead] == other[low : low + ahead]:  # most differ soon, and some are long
+        low, ahead = low + ahead, 2 * ahead
+        if low >= high:
+            return high
+    high = min(high, low + ahead)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -46,6 +46,7 @@ _TAG = re.compile(r"<(?=\s*(?:/\s*)?(?:turn|topic|source|tool|task)\b)", re.IGNO
 
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
+Layout: TypeAlias = Literal["shared", "per_seat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +115,15 @@ class Prompts:
             if is_research(turn):  # which everybody reads, whoever had it looked up
                 yield from [Part("user", text, at)] if (text := _looked_up(debate, turn)) else []
             elif alone and turn.seat == step.seat and _sees(format, step, turn):
-                yield Part("user", self.instruction(format, debate, debate.steps[at], at))
+                yield Part("user", self._told(format, debate, at))
                 yield Part("assistant", _blinded(format, step, turn.content), at)
             elif _reads(format, step, turn):
                 yield Part("user", _speech(format, step, turn), at)
+
+    def _told(self, format: AnyFormat, debate: Debate[Any], at: int) -> str:
+        """The instruction of a turn, made once in a rehearsal: no settings change in that."""
+        make = partial(self.instruction, format, debate, debate.steps[at], at)
+        return debate.once(told(at), make) if debate.rehearsed else make()
 
     def rules(self, format: AnyFormat, debate: Debate[Any], step: Step) -> str:
         """What all seats share; the sources come first, as they are the same whatever the step says beside them."""
@@ -165,7 +171,7 @@ class Prompts:
             ("handed", found, cited),
             lambda: self._render(format, "evidence", passages=found, cited=cited) if found else "",
         )
-        false = told_to(debate, step, at, self._names(format, debate, step)) if not format.own_sources else []
+        false = [] if format.own_sources else told_to(debate, step, at, lambda: self._names(format, debate, step))
         told = self._render(format, "false_quotes", told=false) if false else ""
         return "\n\n".join(filter(None, (handed, told, task)))
 
@@ -183,6 +189,11 @@ class Prompts:
         if self.own and (own := self.own.render(format.name, name, variables)) is not None:
             return own
         return _files_in(format.folder).render(name, variables)
+
+
+def told(position: int) -> Hashable:
+    """The key under which a rehearsal keeps the instruction of a turn."""
+    return "told", position
 
 
 def has_short_prompts(format: AnyFormat) -> bool:
@@ -215,16 +226,20 @@ def shortened(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(short)
 
 
-def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Literal["shared", "per_seat"]:
+def layout(format: AnyFormat, debate: Debate[Any], step: Step) -> Layout:
     """`shared` when one model fills all seats of the step's group."""
-    group = debate.once(("group", step.seat), lambda: _group(format, debate, step.seat))
-    models = {debate.seats[name].model for name in group}
-    return "shared" if len(models) <= 1 else "per_seat"
+    known: dict[str, tuple[object, Layout]] = debate.once("layouts", dict)
+    seats, found = known.get(step.seat, (None, "shared"))
+    if seats is not debate.seats:  # other models may have been chosen since
+        found = "shared" if len(_models(format, debate, step.seat)) <= 1 else "per_seat"
+        known[step.seat] = debate.seats, found
+    return found
 
 
-def _group(format: AnyFormat, debate: Debate[Any], seat: str) -> Sequence[str]:
+def _models(format: AnyFormat, debate: Debate[Any], seat: str) -> set[str]:
+    """Those of its group."""
     group = format.seat(seat).group
-    return [seat.name for seat in format.seats if seat.group == group and seat.name in debate.seats]
+    return {debate.seats[each.name].model for each in format.seats if each.group == group and each.name in debate.seats}
 
 
 def data(text: str) -> str:
@@ -250,7 +265,7 @@ def _without_first(message: Message, number: int) -> Message:
 def places(debate: Debate[Any], step: Step) -> Sequence[int]:
     """Where the turns stand in the order in which the step reads them; what a person has said since comes last."""
     all_turns = range(len(debate.transcript))
-    return all_turns if step.order is None else (*step.order, *all_turns[len(step.order) :])
+    return all_turns if step.order is None else step.order + tuple(all_turns[len(step.order) :])
 
 
 def _shown(debate: Debate[Any], step: Step, since: int) -> Sequence[int]:

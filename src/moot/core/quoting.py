@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -87,11 +87,13 @@ def false_quotes(debate: Debate[Any]) -> tuple[FalseQuote, ...]:
     return tuple(known.found.values())
 
 
-def told_to(debate: Debate[Any], step: Step, before: int, name: dict[str, str]) -> list[str]:
+def told_to(debate: Debate[Any], step: Step, before: int, names: Callable[[], Mapping[str, str]]) -> list[str]:
     """The false quotes of turns that a step reads, under the names by which its seat knows the speakers."""
+    found = false_quotes(debate)
+    name = names() if found else {}
     return [
         mention(debate, name[each.seat], each.quote)
-        for each in false_quotes(debate)
+        for each in found
         if each.position < before and each.seat in name and (step.visible is None or each.position in step.visible)
     ]
 

@@ -7,12 +7,12 @@ numbered on from those of the settings, in the order of the turns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from moot.core.debate import Answer, JsonObject, Seat, Step, Turn
+from moot.core.value import changed
 from moot.sources.source import MAX_NAME, Source, as_name
 from moot.text.plain import shortened
 
@@ -97,7 +97,7 @@ class Finding(NamedTuple):
 def researching(step: Step) -> Step:
     """What is looked up before a step: it is asked of the same seat, which reads the same."""
     variables = {**step.variables, "asked_by": step.seat}
-    return replace(
+    return changed(
         step,
         seat=RESEARCHER.name,
         kind=RESEARCH,
@@ -113,7 +113,7 @@ def asking(step: Step, tools: Sequence[object] = (), found: Sequence[Call] = ())
     if (step.seat, step.kind) != (RESEARCHER.name, RESEARCH):
         return step
     variables = {**step.variables, "tools": tools, "found": found}
-    return replace(step, seat=str(variables["asked_by"]), kind=LOOK_UP, answer=Searches, variables=variables)
+    return changed(step, seat=str(variables["asked_by"]), kind=LOOK_UP, answer=Searches, variables=variables)
 
 
 def is_research(turn: Turn) -> bool:
@@ -127,4 +127,4 @@ def calls(turn: Turn) -> Iterator[Call]:
 
 def found(turn: Turn) -> tuple[Source, ...]:
     """The sources that a turn has found."""
-    return tuple(source for call in calls(turn) if (source := call.source))
+    return tuple(source for call in calls(turn) if (source := call.source)) if is_research(turn) else ()

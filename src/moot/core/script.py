@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -26,6 +26,7 @@ from moot.core.duration import LATELY, SLACK, pace_of_all, span_seconds
 from moot.core.evidence import resolved, searches
 from moot.core.record import usage_of
 from moot.core.research import MAX_FOUND, Finding, found, researching
+from moot.core.value import changed
 from moot.sources.source import Source
 from moot.text.language import Language, language_of
 
@@ -301,7 +302,7 @@ class Debate(Generic[S]):
         checks = step.kind in self.checks
         cap = self.seats[step.seat].max_tokens if checks else self.output_cap(step.seat)
         most = cap if step.max_tokens is None else max(1, min(cap, step.max_tokens))
-        return replace(step, max_tokens=most, evidence=resolved(self, step))
+        return changed(step, max_tokens=most, evidence=resolved(self, step))
 
     def _looks_things_up(self, step: Step) -> bool:
         """Whether a debater speaks for the first time in a round; those who lead, note or judge argue nothing."""

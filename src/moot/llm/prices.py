@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,12 +25,13 @@ class Prices:
     def __init__(self, providers: Mapping[str, Provider], own: Mapping[str, Price]) -> None:
         self._providers = providers
         self._own = own
+        self._name = cache(partial(parse_name, known=providers))
 
     def cost(self, model: str, usage: Usage) -> float | None:
         """US dollars for one call's tokens; None when the price is unknown, 0 for a model on the user's machine."""
         if own := self._own.get(model):
             return _cost(own, usage)
-        provider, name = parse_name(model, self._providers)
+        provider, name = self._name(model)
         known = self._providers.get(provider)
         if provider == "local" or (known and known.local):
             return 0.0

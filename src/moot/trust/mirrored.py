@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from pydantic import AliasChoices, create_model, model_validator
 from moot.core.debate import Answer, Step, Turn
 from moot.core.script import Debate
 from moot.core.trust import REJUDGING, Judging
+from moot.core.value import changed
 from moot.trust.judging import JudgeView, judge_of, mirrored_order
 
 A = TypeVar("A", bound=Answer)
@@ -53,8 +53,15 @@ def judged_again(
     """The step of the first judging, or of another one; mirrored, the speeches of these sides are read in reverse."""
     if view == JudgeView():
         return step
-    order = mirrored_order(debate.transcript, sides, among) if view.mirrored and sides else None
-    return replace(step, seat=judge_of(debate, step.seat, view), kind=REJUDGING, prompt=step.kind, order=order)
+    order = _mirrored(debate, sides, among) if view.mirrored and sides else None
+    return changed(step, seat=judge_of(debate, step.seat, view), kind=REJUDGING, prompt=step.kind, order=order)
+
+
+def _mirrored(debate: Debate[Any], sides: Sequence[str], among: Sequence[Turn] | None) -> tuple[int, ...]:
+    """The same for all that judge side by side."""
+    shown = None if among is None else tuple(turn.position for turn in among)
+    key = ("mirrored", len(debate.transcript), tuple(sides), shown)
+    return debate.once(key, lambda: mirrored_order(debate.transcript, sides, among))
 
 
 def judging(turn: Turn, view: JudgeView, score_a: float, score_b: float) -> Judging:

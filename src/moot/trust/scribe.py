@@ -68,7 +68,7 @@ def note_claims(
     new = _new(debate, names)
     if SCRIBE not in debate.seats or not new or limit_of(debate, SCRIBE, 1, 1):
         return
-    first = sum(len(Notes.model_validate(turn.data).claims) for turn in notes_of(debate)) + 1
+    first = sum(len(_noted(debate, turn).claims) for turn in notes_of(debate)) + 1
     most = min(PER_SPEECH * len(new), MAX_TOKENS // PER_CLAIM)
     others = beside or {}
     told = {**variables, "noted": _numbered(debate), "first_number": first, "most": most, "beside": [*others.values()]}
@@ -80,17 +80,21 @@ def note_claims(
 def _new(debate: Debate[Any], speakers: Container[str]) -> list[Turn]:
     """The speeches since claims were last noted."""
     since = max((turn.position for turn in notes_of(debate)), default=-1)
-    return [turn for turn in speeches(debate, speakers) if turn.position > since]
+    return speeches(debate, speakers, since + 1)
 
 
-def speeches(debate: Debate[Any], speakers: Container[str]) -> list[Turn]:
+def speeches(debate: Debate[Any], speakers: Container[str], since: int = 0) -> list[Turn]:
     """What those who argue have said in the debate itself, not beside it."""
-    said = (turn for turn in debate.transcript if turn.seat in speakers and turn.kind not in debate.checks)
+    said = (turn for turn in debate.transcript[since:] if turn.seat in speakers and turn.kind not in debate.checks)
     return [turn for turn in said if turn.content]
 
 
 def notes_of(debate: Debate[Any]) -> tuple[Turn, ...]:
     return tuple(turn for turn in debate.of_seat(SCRIBE) if turn.kind == CLAIMS)
+
+
+def _noted(debate: Debate[Any], turn: Turn) -> Notes:
+    return debate.once(("noted", turn.position), lambda: Notes.model_validate(turn.data))
 
 
 def ledger_of(debate: Debate[Any], speakers: Container[str]) -> Ledger | None:
@@ -118,7 +122,7 @@ class _Shown(NamedTuple):
 
 def _numbered(debate: Debate[Any]) -> list[_Shown]:
     """What was noted before, under the scribe's own numbers."""
-    noted = [claim for turn in notes_of(debate) for claim in Notes.model_validate(turn.data).claims]
+    noted = [claim for turn in notes_of(debate) for claim in _noted(debate, turn).claims]
     return [_Shown(f"C{number}", claim.text or claim.quote) for number, claim in enumerate(noted, 1)]
 
 

@@ -106,6 +106,8 @@ def _stands_in(quote: str, sources: Iterable[Source]) -> bool:
 
 
 def _in_prose(text: str, with_sources: bool) -> Iterator[str]:
+    if text.isalpha():  # a word, as a rehearsal has in place of each speech
+        return iter(())
     found = (citation.quote for citation in citations(text) if not (citation.tag and with_sources))
     return (quote for quote in found if len(quotes.words(quote).split()) >= MIN_WORDS)
 

@@ -126,7 +126,7 @@ def _examined(debate: Evaluating, hearing: TopicDebate) -> dict[str, object]:
 
 def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
     names = shown_names(debate, hearing.number, view.mirrored)
-    answered = len(hearing.turns) > len(SIDES)
+    answered, visible = len(hearing.turns) > len(SIDES), hearing.visible
     step = Step(
         "arbiter",
         "verdict",
@@ -140,11 +140,11 @@ def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
             "score": hearing.rating.score,
             "most": MAX_CHANGE,
             "last_speaker": names[hearing.turns[-1].seat] if answered else "",
-            **debate.once(("examined", hearing.visible), partial(_examined, debate, hearing)),
+            **debate.once(("examined", visible), partial(_examined, debate, hearing)),
             "shortest": MIN_WORDS,
             "wording": view.wording,
         },
-        visible=hearing.visible,
+        visible=visible,
     )
     return judged_again(debate, step, view, SIDES, hearing.turns)
 
