@@ -30,8 +30,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.events import DebateStarted, Event, RoundStarted, TurnChunk, TurnStarted
+from moot.runs import follow as following
+from moot.runs.follow import follow
 from moot.runs.live import Heard
-from moot.runs.notify import EVENTS, TICK_SECONDS, Listener, Publisher, messages
+from moot.runs.notify import ASKS, EVENTS, TICK_SECONDS, Listener, Publisher, messages
 from moot.runs.workers import PostgresQueue
 from moot.store.postgres import PostgresPool
 from moot.store.store import Store
@@ -39,6 +41,8 @@ from moot.testing import ScriptedModel
 from stage import sensible
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+SPEECH = ["Reason", "number", "1", "speaks", "for", "it."]
+"""A turn of a duel, by its words."""
 NOWHERE: Any = None
 """The server of an ear that is told by hand."""
 
@@ -390,6 +394,49 @@ async def test_messages_that_get_lost_are_asked_for_and_the_text_is_complete_aft
         events = await reader.to_the_end()
     await queue.drain(0)
     assert types(events)[-1] == "debate_finished"
+    assert contents(events) == {turn.position: turn.content for turn in (await here.load(debate_id)).turns}
+
+
+async def test_a_turn_that_ends_just_before_its_run_hears_of_a_reader_is_told_before_the_next(
+    open_again: Callable[[], Awaitable[Store]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate()
+    here, there = duel_app(await open_again()), duel_app(await open_again(), gate)
+    server = server_of(here.store)
+    ear = Listener(server)
+    listening = asyncio.create_task(ear.listen())
+    (debate_id,) = await created(here, 1)
+    events: list[Event] = []
+    asked = 0
+
+    async def turn_ends() -> None:
+        await gate.let(len(SPEECH))
+        await gate.reached()
+
+    async def ask() -> bool:
+        """The first is lost on the way; when the next arrives, another speaks by then."""
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            monkeypatch.undo()
+            await turn_ends()
+            await server.execute("SELECT pg_notify($1, $2)", ASKS, debate_id)
+        return True
+
+    monkeypatch.setattr(following, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(following, "ANSWER_SECONDS", 0.001)
+    async with working(there):
+        await until_heard(server, 2)
+        await here.store.enqueue(debate_id)
+        await gate.reached()
+        await turn_ends()
+        async with asyncio.timeout(PATIENCE):
+            async for event in follow(here.store, here.formats, debate_id, ear.listening(debate_id), ask=ask):
+                events.append(event)
+                if event.type == "turn_started":
+                    await gate.let()
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
     assert contents(events) == {turn.position: turn.content for turn in (await here.load(debate_id)).turns}
 
 

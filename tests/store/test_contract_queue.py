@@ -217,6 +217,17 @@ async def test_a_debate_that_was_loaded_before_is_loaded_again_when_somebody_has
     assert (second.record.run, second.record.owner, second.turns) == (2, "bob", (TURN,))
 
 
+async def test_a_late_run_adds_no_turn_once_its_debate_is_queued_for_the_next(store: Store) -> None:
+    await store.create(NEW)
+    await store.take("DEB-1", "ann", -1)
+    await store.enqueue("DEB-1")
+    known = await store.load("DEB-1")
+    with pytest.raises(Fenced, match="run 1 of DEB-1 may not write any more"):
+        await store.append("DEB-1", TURN)
+    second = await store.take("DEB-1", "bob", 30, known=known)
+    assert second.turns == (await store.load("DEB-1")).turns
+
+
 async def test_what_a_dead_run_was_to_stop_is_not_taken_by_a_queue(store: Store) -> None:
     await store.create(NEW)
     await store.take("DEB-1", "ann", 30)

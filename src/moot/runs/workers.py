@@ -193,8 +193,9 @@ class PostgresQueue:
         self._tasks.append(asyncio.create_task(work))
 
     def _resend(self, debate_id: str) -> None:
-        if debate_id in self._runs:
+        if debate_id in self._jobs and debate_id not in self._followed:
             self._followed.add(debate_id)
+            self.look(debate_id)  # a turn that has ended untold comes before what is said now
         self._teller.resend(debate_id)
 
     def _hurry(self, message: str) -> None:

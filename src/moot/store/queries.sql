@@ -102,8 +102,9 @@ SELECT * FROM turns WHERE debate_id = :debate_id ORDER BY position;
 SELECT * FROM failures WHERE debate_id = :debate_id ORDER BY at, id;
 
 -- name: insert_turn
--- Only under the current run of a debate that has not ended, where no turn is yet. FOR SHARE holds the debate's row, so that no
--- other run can begin between the look at the run number and the commit of the turn.
+-- Only under the current run of a debate that has not ended, where no turn is yet; what is queued for its next run gets
+-- none, as that may have read its turns by now, but for those that a fork begins with. FOR SHARE holds the debate's row, so
+-- that no other run can begin between the look at the run number and the commit of the turn.
 INSERT INTO turns (
     debate_id, position, seat, kind, round, content, data, usage, model, marks, started_at, finished_at, run, event_id
 )
@@ -112,6 +113,7 @@ SELECT
     debates.run, :event_id
 FROM debates
 WHERE debates.id = :debate_id AND debates.run = :run AND debates.status NOT IN ('stopped', 'finished', 'failed')
+    AND (debates.status <> 'queued' OR debates.run = 0)
 /*postgres FOR SHARE */
 ON CONFLICT DO NOTHING
 RETURNING

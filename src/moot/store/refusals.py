@@ -31,7 +31,7 @@ def fenced(debate_id: str, run: int, found: Sequence[Row], position: int | None 
     record = record_from(found[0])
     if record.run != run:
         return Fenced(f"run {run} of {debate_id} may not write any more: run {record.run} has taken over")
-    if position is not None and record.status not in ENDED:
+    if position is not None and record.status not in (*ENDED, Status.QUEUED):
         return Fenced(f"{debate_id} already has a turn at position {position}; it was stored by another call or run")
     return Fenced(f"run {run} of {debate_id} may not write any more: the debate is {record.status}")
 
