@@ -11,6 +11,7 @@ RUN --mount=type=cache,target=/root/.cache/uv \
     --mount=type=bind,source=pyproject.toml,target=/app/pyproject.toml \
     uv sync --frozen --no-dev --extra otel --extra mcp --no-install-project
 COPY pyproject.toml uv.lock README.md LICENSE ./
+COPY scripts/readme.py scripts/readme.py
 COPY src src
 RUN --mount=type=cache,target=/root/.cache/uv \
     uv sync --frozen --no-dev --extra otel --extra mcp --no-editable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import runpy
 import tomllib
@@ -75,3 +76,12 @@ def test_ci_tries_every_python_that_the_package_names() -> None:
     named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
     assert jobs["quick"]["strategy"]["matrix"]["python"] == named
     assert f">={named[0]}" == PROJECT["requires-python"]
+
+
+def test_what_the_package_index_shows_links_to_files_of_this_version_by_their_address() -> None:
+    shown = str(importlib.metadata.metadata("moot").get_payload())
+    ours = rf"https://(?:github\.com/moot-debate/moot/blob|raw\.githubusercontent\.com/moot-debate/moot)/v{PROJECT['version']}/"
+    beside = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert [re.sub(ours, "", link) for link in re.findall(r"\]\(([^)]+)\)", shown)] == beside
+    assert [link for link in re.findall(r"\]\(([^)]+)\)", shown) if not link.startswith("https://")] == []
+    assert shown.count("raw.githubusercontent.com") == shown.count("![")

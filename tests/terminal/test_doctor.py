@@ -157,6 +157,12 @@ def test_a_server_that_would_not_start_without_a_token_is_told() -> None:
     assert (ran.code, said in ran.out) == (1, True), ran.out
 
 
+def test_a_lease_that_ends_before_its_heartbeat_is_told() -> None:
+    ran = run("doctor", env={"MOOT_LEASE_SECONDS": "5", "MOOT_MODEL": "local:smollm2"})
+    said = "✗ a lease of 5 s, a heartbeat each 10 s\n    others take over runs that live: set heartbeat_seconds to"
+    assert (ran.code, said in ran.out) == (1, True), ran.out
+
+
 def test_a_prompt_file_with_a_wrong_name_is_told_the_right_one(tmp_path: Path) -> None:
     for name in ("dule/argument.md", "duel/argumnt.md", "duel/zzzzzzzz.md"):
         (tmp_path / "own" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -96,6 +96,9 @@ async def _checks() -> AsyncIterator[_Check]:
     for file in files:
         if file.ignored:
             yield _Check(False, "settings of this folder", file.warning)
+    if (beat := chosen.heartbeat_seconds) >= (lease := chosen.lease_seconds):
+        advice = "others take over runs that live: set heartbeat_seconds to a third of lease_seconds"
+        yield _Check(False, f"a lease of {lease:g} s, a heartbeat each {beat:g} s", advice)
     try:
         async with build(chosen) as app:
             await app.list(limit=1)
