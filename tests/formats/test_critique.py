@@ -375,7 +375,7 @@ async def test_a_long_question_stands_in_the_document_as_a_whole() -> None:
     question = "Why? " * 60
     stage = staged(settings=ONE, topic=question)
     document = (await outcome_of(stage)).document(await stage.record(), await stage.turns())
-    assert f"\n# {'Why? ' * 23}Why?…\n" in document
+    assert f"\n# {'Why? ' * 22}Why?…\n" in document
     assert f"\n## Question\n\n{question.strip()}" in document
 
 

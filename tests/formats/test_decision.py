@@ -199,7 +199,7 @@ async def test_without_key_arguments_of_the_moderator_s_each_opening_speaks_for_
         ("One. Two.", "One."),
         ("  Many\nlines here! More", "Many lines here!"),
         ("", ""),
-        ("word " * 60, ("word " * 32).strip() + "…"),
+        ("word " * 60, ("word " * 31).strip() + "…"),
     ],
 )
 def test_the_first_sentence_is_short(text: str, sentence: str) -> None:

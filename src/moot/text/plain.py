@@ -46,8 +46,9 @@ def shortened_at_word(text: str, length: int) -> str:
     """The same, cut at a word where that leaves more than half: many languages have no spaces between words."""
     if len(text) <= length:
         return text
-    at = text.rfind(" ", 0, length)
-    return f"{text[: at if at > length // 2 else length - 1]}…"
+    cut = text[: length - 1]
+    at = cut.rfind(" ")
+    return f"{cut[:at] if at > length // 2 else cut}…"
 
 
 def capitalized(text: str) -> str:
