@@ -244,6 +244,7 @@ def test_on_a_phone_those_who_speak_at_once_have_a_tab_each(tmp_path: Path, page
         expect(tabs.last).to_have_attribute("data-state", "unseen")
         expect(tabs.last).to_contain_text("has said something new")
         last = turns.last.get_attribute("data-position")
+        expect(page.locator(f"#turn-{last}")).to_be_attached()  # what was streamed cannot be linked to
         page.evaluate(f"location.hash = 'turn-{last}'")
         expect(turns.last).to_be_visible()
         expect(tabs.last).to_have_attribute("data-state", "")
