@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,12 +36,28 @@ class Expected:
 async def expected(app: App, record: Record) -> Expected:
     format, templates = of_record(app.formats, record), partial(longest_templates, app.library)
     price = app.models.prices.cost
-    most, typical = await asyncio.to_thread(estimate, record, format, app.prompts, price, templates)
+    with _no_collecting():
+        most, typical = await asyncio.to_thread(estimate, record, format, app.prompts, price, templates)
     models = tuple(seat.model for seat in record.seats.values())
     pace = slowest({*models}, await _lately(app.store, {*models}))
     settings = format.open(record).settings
     limit = math.inf if settings.extend_runtime else settings.max_runtime_seconds
     return Expected(most, typical, duration(most.output_tokens, typical.output_tokens, pace, limit), models)
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Almost all that an estimate makes lives to its end: to look for garbage meanwhile can take as long again.
+
+    Of several at once the first to end has it looked for again.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 async def _lately(store: Store, models: set[str]) -> Sequence[Turn]:
