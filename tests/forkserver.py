@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import runpy
+import signal
 import socket
 import subprocess
 import sys
@@ -29,6 +30,7 @@ PRELOADED = (
     *("moot.testing", "moot.core.prompt_files", "moot.terminal.listing", "genai_prices", "asyncpg", "uvloop"),
 )
 """What a process of moot imports sooner or later."""
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -72,6 +74,7 @@ class ForkedPopen(subprocess.Popen[Any]):
                 "argv": [os.fspath(word) for word in args],
                 "environ": dict(os.environ if env is None else env),
                 "folder": os.getcwd(),
+                "parent": os.getpid(),
                 "new_session": new_session,
             }
             self.pid = _server.fork(order, [own if given == -1 else given for own, given in enumerate(files)])
@@ -90,11 +93,14 @@ def serve(asked: socket.socket) -> tuple[dict[str, Any], list[int]]:
             order += asked.recv(2**20)
         reading, writing = os.pipe()
         if not (between := os.fork()):  # its end makes its child one of whoever asks
+            between = os.getpid()
             if pid := os.fork():
                 os.write(writing, b"%d" % pid)
                 os._exit(0)
             for mine in (asked.fileno(), reading, writing):
                 os.close(mine)
+            while os.getppid() == between:
+                time.sleep(0.001)
             return json.loads(order), files
         os.waitpid(between, 0)
         asked.sendall(os.read(reading, 20))
@@ -103,7 +109,10 @@ def serve(asked: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def become(order: dict[str, Any], files: list[int]) -> None:
-    """What the interpreter does when it starts."""
+    """What the interpreter does when it starts; this one ends with whoever asked for it, however that ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != order["parent"]:
+        os._exit(1)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environ"])
