@@ -49,7 +49,7 @@ def test_whatever_is_wrong_is_told_in_our_own_words(model: type[BaseModel]) -> N
             try:
                 TypeAdapter(model).validate_python({name: value}, context=NEW)
             except ValidationError as error:
-                told.append(f"{name}={value!r:.40}: {faults(error.errors(), model.model_fields)}")
+                told.append(f"{name}={value!r:.40}: {faults(error.errors(), model)}")
     assert [each for each in told if FOREIGN.search(each)] == []
 
 

@@ -68,7 +68,24 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n
         ("y" * 50 + ": x\n", "moot.yaml: no setting is named with 50 letters; known: allowed_hosts, "),
         ("lease_seconds: soon\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         ("lease_seconds: -1\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
-        ("providers: {mine: {url: http://x}}\n", "settings (MOOT_* or moot.yaml): providers.mine.url: "),
+        (
+            "retrieval: {embeder: x}\n",
+            "settings (MOOT_* or moot.yaml): retrieval.embeder: not known, did you mean embedder?",
+        ),
+        (
+            "providers: {mine: {comand: x}}\n",
+            "settings (MOOT_* or moot.yaml): providers.mine.comand: not known, did you mean command of research or "
+            "workflow? known: base_url, key_env, max_concurrent, requests_per_minute",
+        ),
+        (
+            "retrieval: {key_env: x}\n",
+            "settings (MOOT_* or moot.yaml): retrieval.key_env: not known, did you mean key_env of providers or "
+            "research? known: embedder, store",
+        ),
+        (
+            "retrieval: {nothing: x}\n",
+            "settings (MOOT_* or moot.yaml): retrieval.nothing: not known; known: embedder, store",
+        ),
         (
             "retrieval: {embedder: olama}\n",
             "settings (MOOT_* or moot.yaml): retrieval.embedder: write wordllama, ollama or ollama:MODEL, not 'olama'",

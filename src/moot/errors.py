@@ -33,11 +33,12 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
 
@@ -207,12 +208,12 @@ _BRANCH = re.compile(r"int|str|float|bool|none|\[key\]|constrained-\w+|[\w-]+\[.
 """What pydantic calls one of several kinds that a value may have."""
 
 
-def faults(found: Sequence[ErrorDetails], known: Iterable[str] = (), whole: bool = False) -> str:
-    """What pydantic found wrong, in one line: each field and what it should be, or which of the known it may mean.
+def faults(found: Sequence[ErrorDetails], model: type[BaseModel] | None = None, whole: bool = False) -> str:
+    """What pydantic found wrong, in one line: each field and what it should be, or which of the model's it may mean.
 
-    `whole` lists all of the known where none is near.
+    `whole` lists all that the model has where none is near.
     """
-    known, more = sorted(known), len(found) - MAX_FAULTS
+    more = len(found) - MAX_FAULTS
     found = found[:MAX_FAULTS]
     told: dict[str, list[ErrorDetails]] = {}
     for fault in found:
@@ -222,11 +223,37 @@ def faults(found: Sequence[ErrorDetails], known: Iterable[str] = (), whole: bool
         if all(map(_kind, about)) and any(other.startswith(f"{place}.") for other in told):
             continue  # it is of another kind than these, and what is wrong there is told
         said = _fault_of_all(about)
-        if about[0]["type"] == "extra_forbidden":
-            listed = f"; known: {', '.join(known)}" if whole and "." not in place else ""
-            said += meant(place.rpartition(".")[2], known) or listed
+        if model and about[0]["type"] == "extra_forbidden":
+            said += _instead(place.split("."), model, whole)
         lines.append(f"{place}: {said}" if place else said)
     return "; ".join([*lines, f"and {more} more"] if more > 0 else lines)
+
+
+def _instead(way: Sequence[int | str], model: type[BaseModel], whole: bool) -> str:
+    """What may be meant by a name that is not known where it stands: one that is, or whose part it would be."""
+    *above, name = map(str, way)
+    place = [model]
+    for part in above:
+        place = _parts(place, part) or place
+    known = sorted({part for each in place for part in each.model_fields})
+    if near := meant(name, known):
+        return near
+    listed = f"known: {', '.join(known)}" if whole or place != [model] else ""
+    owners: dict[str, list[str]] = {}
+    for setting in model.model_fields:
+        for part in {part for each in _parts([model], setting) for part in each.model_fields}:
+            owners.setdefault(part, []).append(setting)
+    if near := _nearest(name, owners):
+        return f", did you mean {near} of {' or '.join(owners[near])}? {listed}".rstrip()
+    return listed and f"; {listed}"
+
+
+def _parts(models: Iterable[type[BaseModel]], name: str) -> list[type[BaseModel]]:
+    """The models of the values that a field may have, or that are in its lists and its values by name."""
+    kinds: list[Any] = [each.model_fields[name].annotation for each in models if name in each.model_fields]
+    for kind in kinds:
+        kinds += get_args(kind)
+    return [kind for kind in kinds if hasattr(kind, "model_fields")]
 
 
 def fault_words(fault: ErrorDetails) -> str:
@@ -280,8 +307,13 @@ def _place(fault: ErrorDetails, found: Sequence[ErrorDetails]) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """What somebody may have meant by a name that nothing has, as the end of a message; empty when nothing is near."""
+    near = _nearest(name, known)
+    return f", did you mean {near}?" if near else ""
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
     by_letters = {each.lower(): each for each in known}
     name = name[:40].lower()
     begun = sorted(each for each in by_letters if each.startswith(name) and len(name.strip("-")) > 2)
     near = begun or get_close_matches(name, by_letters, 1, 0.7)
-    return f", did you mean {by_letters[near[0]]}?" if near else ""
+    return by_letters[near[0]] if near else ""

@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from moot.core.webhooks import Address, Webhook, Webhooks
+from moot.core.webhooks import Address, Webhooks
 from moot.core.workflows import WorkflowSettings
 from moot.errors import InvalidInput, faults, meant
 from moot.places import FILE as FILE
@@ -199,7 +199,7 @@ def load(**overrides: object) -> AppSettings:
     try:
         loaded = AppSettings(**overrides)
     except ValidationError as error:
-        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error.errors(), NESTED)}") from None
+        raise InvalidInput(f"settings (MOOT_* or {FILE}): {faults(error.errors(), AppSettings)}") from None
     for file in config_files():
         if file.ignored:
             log.warning(file.warning)
@@ -249,11 +249,6 @@ def _merged(low: Mapping[str, object], high: Mapping[str, object]) -> Mapping[st
     }
 
 
-NESTED = {
-    name
-    for model in (ProviderSettings, Price, RetrievalSettings, ResearchServer, WorkflowSettings, Webhook)
-    for name in model.model_fields
-}
 PREFIX = "moot_"
 NOT_SETTINGS = {NAMED_FILE, "MOOT_TITLE", "MOOT_DEBATE"}
 """Variables of moot that are none; the last two are what a workflow's command is given."""

@@ -153,6 +153,10 @@ async def test_the_same_settings_again_change_nothing() -> None:
         ({"stance_a": "con"}, "stance_a of .* cannot be changed any more, .*: only models, .* moot fork .*"),
         ({"max_rounds": 0}, "duel settings: max_rounds: .*"),
         ({"size": 3}, "duel settings: size: .*"),
+        (
+            {"sources": [{"name": "a", "text": "b", "rounds": 1}]},
+            "duel settings: sources.0.rounds: not known; known: name, text",
+        ),
         ({"models": {"jury": "scripted:x"}}, "duel has no seat 'jury'; .*"),
         ({"model": "nobody:x"}, "no provider in 'nobody:x': .*"),
     ],

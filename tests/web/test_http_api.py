@@ -458,6 +458,8 @@ async def test_errors_have_one_form(live: Live, method: str, path: str, body: ob
 async def test_a_field_that_is_not_known_is_told_with_the_one_that_was_meant(live: Live) -> None:
     answer = await live.ask("POST", "/api/debates", {"topic": "x", "setings": {}})
     assert answer.problem == (422, "invalid_input", "body.setings: not known, did you mean settings?")
+    answer = await live.ask("POST", "/api/debates/DEB-22222222/resume", {"setings": {}})
+    assert answer.problem == (422, "invalid_input", "body.setings: not known, did you mean settings?")
 
 
 async def test_what_goes_wrong_inside_is_a_500_that_tells_nothing_of_it() -> None:

@@ -222,7 +222,7 @@ class Drafts:
                 clean({**self.configured(format), **settings}), context=NEW
             )
         except ValidationError as error:
-            told = faults(error.errors(), format.settings.model_fields, whole=True)
+            told = faults(error.errors(), format.settings, whole=True)
             raise InvalidInput(f"{format.name} settings: {told}") from None
         for name, value in checked:
             if isinstance(value, int | float) and value > MAX_NUMBER:

@@ -12,7 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import uvicorn
 from fastapi import FastAPI, Form, Request
@@ -38,6 +38,9 @@ from moot.web.pages.routes import add_pages
 from moot.web.protocol import MAX_HEAD, PIECE, BoundedProtocol
 from moot.web.statuses import status_of
 from moot.web.stream.hub import Hub
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 CODES = {404: "not_found", 405: "method_not_allowed"}
 SECONDS_IDLE = 60
@@ -206,14 +209,14 @@ async def _moot_error(request: Request, error: errors.MootError) -> Response:
 
 
 async def _invalid_request(request: Request, error: RequestValidationError) -> Response:
-    return _problem(request, 422, errors.InvalidInput.code, errors.faults(error.errors(), _body_fields(request)))
+    return _problem(request, 422, errors.InvalidInput.code, errors.faults(error.errors(), _body(request)))
 
 
-def _body_fields(request: Request) -> set[str]:
-    """What the body that an address takes may hold."""
+def _body(request: Request) -> type[BaseModel] | None:
+    """What an address takes."""
     bodies = request.scope["route"].dependant.body_params if "route" in request.scope else ()
-    models = (body.field_info.annotation for body in bodies)
-    return {name for model in models for name in getattr(model, "model_fields", ())}
+    kinds = (kind for body in bodies for kind in (body.field_info.annotation, *get_args(body.field_info.annotation)))
+    return next((kind for kind in kinds if hasattr(kind, "model_fields")), None)
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
