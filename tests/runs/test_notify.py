@@ -34,7 +34,7 @@ from moot.runs import follow as following
 from moot.runs.follow import follow
 from moot.runs.live import Heard
 from moot.runs.notify import ASKS, EVENTS, TICK_SECONDS, Listener, Publisher, messages
-from moot.runs.workers import PostgresQueue
+from moot.runs.workers import CLAIM, PostgresQueue
 from moot.store.postgres import PostgresPool
 from moot.store.store import Store
 from moot.testing import ScriptedModel
@@ -438,6 +438,52 @@ async def test_a_turn_that_ends_just_before_its_run_hears_of_a_reader_is_told_be
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
     assert contents(events) == {turn.position: turn.content for turn in (await here.load(debate_id)).turns}
+
+
+class LateServer:
+    """A Postgres whose answer to a claim of jobs comes when the worker has heard of a reader."""
+
+    def __init__(self, server: PostgresPool) -> None:
+        self._server = server
+        self.claimed, self.heard = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._server, name)
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
+        rows = await self._server.fetch(statement, *arguments)
+        if statement == CLAIM and rows:
+            self.claimed.set()
+            await self.heard.wait()
+        return rows
+
+
+async def test_a_reader_who_comes_while_a_run_is_being_claimed_hears_it_from_its_first_word(
+    open_again: Callable[[], Awaitable[Store]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "LOOK_SECONDS", 2 * PATIENCE)
+    gate = Gate()
+    here, there = duel_app(await open_again()), duel_app(await open_again(), gate)
+    late: Any = LateServer(server_of(there.store))
+
+    class Worker(PostgresQueue):
+        def _resend(self, debate_id: str) -> None:
+            super()._resend(debate_id)
+            late.heard.set()
+
+    (debate_id,) = await created(here, 1)
+    worker = Worker(there.runner, late, 1)
+    async with working(here, at_once=0) as queue:
+        await worker.start()
+        await until_heard(server_of(here.store), 2)
+        await queue.enqueue(debate_id)
+        await late.claimed.wait()
+        async with reading(queue, debate_id) as reader:
+            await gate.let(4)
+            await reader.until(lambda events: len(shown(events, 0).split()) == 4)
+            await gate.let()
+            await reader.to_the_end()
+        await worker.drain(PATIENCE)
 
 
 async def test_readers_of_twenty_debates_at_once_see_each_to_its_end(

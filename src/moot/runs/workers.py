@@ -99,6 +99,8 @@ class PostgresQueue:
         self._id = str(uuid.uuid4())
         self._followed: set[str] = set()
         """The runs that somebody follows, in whatever process."""
+        self._asked: set[str] = set()
+        """The debates that somebody has begun to follow since jobs were claimed last."""
         self._teller = Publisher(server, self._followed.__contains__)
         self._ear = Listener(server)
         self._runs = Runs(self._when_one_ends)
@@ -193,6 +195,8 @@ class PostgresQueue:
         self._tasks.append(asyncio.create_task(work))
 
     def _resend(self, debate_id: str) -> None:
+        if self._concurrency:
+            self._asked.add(debate_id)
         if debate_id in self._jobs and debate_id not in self._followed:
             self._followed.add(debate_id)
             self.look(debate_id)  # a turn that has ended untold comes before what is said now
@@ -227,6 +231,7 @@ class PostgresQueue:
     async def _take_jobs(self) -> bool:
         """Begin as many runs as there is room for; whether there may be more to begin."""
         self._more = True
+        self._asked.clear()  # who began before that has made the job urgent; who begins now may be too late for it
         free = self._concurrency - len(self._runs)
         if free <= 0:
             return False
@@ -247,6 +252,8 @@ class PostgresQueue:
             self._jobs[debate_id] = (job, time.monotonic())
             if job.urgent:
                 self._followed.add(debate_id)
+            if debate_id in self._asked:
+                self._resend(debate_id)
             self._runs.begin(debate_id, self._run(job))
         elif debate_id not in self._jobs or self._jobs[debate_id][0].id != job.id:
             # Either the run here is just ending, or this job is one too many.
