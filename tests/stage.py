@@ -146,7 +146,7 @@ class Stage:
             format=format.name,
             format_version=format.version,
             topic=topic,
-            settings=settings,
+            settings=checked.model_dump(mode="json"),
             seats=seats,
             created_at=0.0,
         )

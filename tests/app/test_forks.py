@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from moot.app import App
+from moot.app.rejudging import rejudge
 from moot.core.debate import Origin, Status
 from moot.errors import InvalidInput, ModelError, NotFound, ScriptChanged
 from moot.store.store import Store
@@ -165,6 +166,31 @@ async def test_a_debate_from_before_its_format_had_a_seat_is_forked_without_it(m
     settings = {name: value for name, value in stored.record.settings.items() if name != "ballots"}
     older = stored._replace(record=replace(stored.record, settings=settings))
     assert list((await app.drafts.fork(older, 2, {})).seats) == list(stored.record.seats)
+
+
+LATER = {"depth", "judgings", "max_check_output_tokens", "judges", "noise", "ledger", "ballots", "precedents"}
+"""Settings that a duel got after its version 2 had begun."""
+
+
+async def test_a_debate_from_before_its_format_had_a_depth_stays_as_it_was_wherever_it_goes_on(
+    model: ScriptedModel,
+) -> None:
+    app = scripted_app(model)
+    app.settings.depth = "normal"
+    new = await app.create("duel", "Cats?", {"max_rounds": 1, "depth": "quick"})
+    settings = {name: value for name, value in new.settings.items() if name not in LATER}
+    older = await app.store.create(replace(new, id="DEB-older234", settings=settings))
+    await app.change(older.id, {"max_rounds": 2})
+    await app.run(older.id, ignore)
+    fork = await app.fork(older.id, 3)
+    await app.run(fork.id, ignore)
+    for made in (older, fork):
+        turns = (await app.load(made.id)).turns
+        assert [turn.kind for turn in turns if turn.seat != "human"] == ["argument"] * 4 + ["verdict"]
+    assert fork.settings["depth"] == "quick"
+    again = await rejudge(app, older.id, judgings=2)
+    await app.run(again.id, ignore)
+    assert [turn.kind for turn in (await app.load(again.id)).turns][-2:] == ["verdict", "rejudging"]
 
 
 async def test_a_debate_that_cannot_be_replayed_here_is_not_forked_and_says_why(model: ScriptedModel) -> None:

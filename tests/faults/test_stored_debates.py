@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 from store_debates import FOLDER, asked, read
 
 from moot.core.debate import Record, Turn
@@ -13,7 +15,9 @@ from moot.core.format import AnyFormat
 from moot.core.replay import ScriptRun, next_steps
 from moot.formats import built_in, load, of_record
 
-STORED = sorted(FOLDER.glob("*.json"))
+BEFORE = sorted(FOLDER.glob("*-without-*.json"))
+"""Stored before their version had some of its settings: depth, or notes and independent answers."""
+STORED = sorted({*FOLDER.glob("*.json")} - {*BEFORE})
 FALSE = {"critique-2": "Proposer spoke 2 times, others 8: the last round was cut short"}
 """File → a caveat that was told although it was not so: scores given again were taken for speeches."""
 TWICE = "one model in every seat is trusted no further than Medium: a judge of another model would lift it"
@@ -44,6 +48,15 @@ def test_a_stored_debate_comes_to_the_outcome_it_had(path: Path) -> None:
         reasons = kept.trust.reasons
         reasons[reasons.index(TWICE)] = f"{told}: at most Medium; another judge would lift it"
     assert found == kept
+
+
+@pytest.mark.parametrize("path", BEFORE, ids=lambda path: path.stem)
+def test_a_debate_that_was_stored_before_a_setting_came_goes_on_without_it(path: Path) -> None:
+    def who(steps: Sequence[Sequence[Sequence[JsonValue]]]) -> list[list[list[JsonValue]]]:
+        return [[list(step[:3]) for step in batch] for batch in steps]  # how much they may write has changed
+
+    record, turns, steps = read(path)
+    assert who(asked(record, turns, of_record(load(), record))) == who(steps)
 
 
 @pytest.mark.parametrize("format", built_in(), ids=lambda known: known.name)

@@ -43,7 +43,8 @@ def change_turn(reading: Reading, after: Record) -> Turn | None:
     """
     before, stored, format = reading.record, reading.stored, reading.format
     seats = {name: chosen for name, chosen in after.seats.items() if chosen != before.seats.get(name, chosen)}
-    settings = {name: value for name, value in after.settings.items() if value != before.settings.get(name)}
+    had = format.stored(before).model_dump(mode="json")
+    settings = {name: value for name, value in after.settings.items() if value != had.get(name)}
     others = {name: value for name, value in settings.items() if name not in _model_names(format)}
     if not seats and not others:
         return None

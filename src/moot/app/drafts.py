@@ -141,7 +141,7 @@ class Drafts:
     def changed(self, before: Record, changes: Mapping[str, JsonValue]) -> Settings:
         """The settings of a debate with some of them changed."""
         format = known_formats.of_record(self.formats, before)
-        return self._check_settings(format, _changed(before.settings, changes, format))
+        return self._check_settings(format, _changed(format.stored(before).model_dump(mode="json"), changes, format))
 
     def chosen_anew(self, origin: StoredDebate, changes: Mapping[str, JsonValue]) -> StoredDebate:
         """A debate to fork, without what a person changed in it on the way and a fork chooses for itself."""
@@ -160,7 +160,7 @@ class Drafts:
         A seat that it has not, though its settings have it, is one that its format got later: it goes on without it.
         """
         format = known_formats.of_record(self.formats, before)
-        checked, had = self.changed(before, changes), format.settings.model_validate(before.settings)
+        checked, had = self.changed(before, changes), format.stored(before)
         seats = {
             seat.name: _seated(seat, before.seats[seat.name], checked, changes)
             if seat.name in before.seats

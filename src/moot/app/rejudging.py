@@ -62,12 +62,12 @@ def _judged_from(app: App, stored: StoredDebate, format: AnyFormat) -> int:
 
 def _settings(stored: StoredDebate, format: AnyFormat, judge: str | None, judgings: int) -> Mapping[str, JsonValue]:
     """What is different from the debate it was: who judges and how often, with tokens and time for it."""
-    had, seat = stored.record.settings, format.judge
+    had, seat = format.stored(stored.record), format.judge
     judged = sum(turn.seat == seat and turn.kind not in format.folded for turn in stored.turns)
     tokens = judgings * max(1, judged) * stored.record.seats[seat].max_tokens
     changes: dict[str, JsonValue] = {
         "judgings": judgings,
-        "max_check_output_tokens": max(tokens, int(str(had["max_check_output_tokens"]))),
-        "max_runtime_seconds": max(LEAST_SECONDS, float(str(had["max_runtime_seconds"]))) + span_seconds(stored.turns),
+        "max_check_output_tokens": max(tokens, had.max_check_output_tokens),
+        "max_runtime_seconds": max(LEAST_SECONDS, had.max_runtime_seconds) + span_seconds(stored.turns),
     }
     return {**changes, "models": {seat: judge}, "judges": []} if judge else changes

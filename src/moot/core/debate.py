@@ -45,6 +45,12 @@ Temperature: TypeAlias = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)
 Cap: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
+class Was(NamedTuple):
+    """Marks a setting that came later: what a debate did that was stored without it, where that is not its default."""
+
+    value: JsonValue
+
+
 class Settings(Limits):
     """What every format lets its user choose; a format adds its own fields."""
 
@@ -83,6 +89,12 @@ class Settings(Limits):
     precedents: bool = Field(
         False, title="Precedents", description="approved decisions of this folder that fit the question are sources too"
     )
+
+    @classmethod
+    def stored(cls, values: Mapping[str, JsonValue]) -> Self:
+        """The settings of a stored debate."""
+        marks = ((name, mark) for name, field in cls.model_fields.items() for mark in field.metadata)
+        return cls.model_validate({name: mark.value for name, mark in marks if isinstance(mark, Was)} | {**values})
 
     def own_words(self, topic: str) -> str:
         """What the person wrote, by which the debate's language is told."""

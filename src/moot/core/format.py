@@ -231,16 +231,20 @@ class Format(Generic[S, O_co]):
         english = known.get(stop_reason or "", (stop_reason or "–").replace("_", " "))
         return language(english) if language else english
 
-    def open(self, record: Record) -> Debate[S]:
-        """The debate as its script sees it before the first step."""
+    def stored(self, record: Record) -> S:
+        """The settings of a stored debate."""
         try:
-            settings = self.settings.model_validate(record.settings)
+            return self.settings.stored(record.settings)
         except ValidationError as error:
             fields = ", ".join(".".join(map(str, fault["loc"])) for fault in error.errors())
             raise ScriptChanged(
                 f"{self.name} version {self.version} cannot take the {fields} of {record.id}; {USE_ITS_VERSION}"
             ) from None
-        return Debate(record.id, record.topic, settings, record.seats, checks=self.folded, own_sources=self.own_sources)
+
+    def open(self, record: Record) -> Debate[S]:
+        """The debate as its script sees it before the first step."""
+        settings, folded = self.stored(record), self.folded
+        return Debate(record.id, record.topic, settings, record.seats, checks=folded, own_sources=self.own_sources)
 
 
 AnyFormat: TypeAlias = Format[Any, Outcome]

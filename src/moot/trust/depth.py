@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from moot.core.debate import Seat, Settings
+from moot.core.debate import Seat, Settings, Was
 from moot.core.trust import JudgeNoise
 from moot.text.plain import comma_separated
 
@@ -27,7 +27,7 @@ JURY = "jury"
 class JudgedSettings(Settings):
     """What is chosen where an outcome is judged several times."""
 
-    depth: Depth = Field(
+    depth: Annotated[Depth, Was("quick")] = Field(
         "normal",
         title="How carefully it is judged",
         description="quick: once; normal: twice, four times when it is close; careful: up to eight times",

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from moot.core.charts import CountChart
-from moot.core.debate import Answer, Outcome, Seat, Step, Turn, Usage
+from moot.core.debate import Answer, Outcome, Seat, Step, Turn, Usage, Was
 from moot.core.fields import Words, at_most
 from moot.core.record import usage_of
 from moot.core.script import Debate, Script
@@ -43,7 +43,7 @@ def voter(name: str = VOTER, title: str = "Voter", like: Seat | None = None, opt
 class PolledSettings(JudgedSettings):
     """What is chosen where independent answers are asked for beside a debate."""
 
-    ballots: int | None = Field(
+    ballots: Annotated[int | None, Was(0)] = Field(
         None,
         ge=0,
         le=MOST,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
 from moot.core.claims import Claim, Ledger
-from moot.core.debate import Seat, Step, Turn
+from moot.core.debate import Seat, Step, Turn, Was
 from moot.core.script import Debate, Script
 from moot.core.trust import CLAIMS, ClaimSummary, DecisiveClaim, Trust
 from moot.text.language import Language
@@ -38,7 +38,7 @@ def scribe(like: Seat) -> Seat:
 class NotedSettings(JudgedSettings):
     """What is chosen where claims are noted."""
 
-    ledger: When | None = Field(
+    ledger: Annotated[When | None, Was("off")] = Field(
         None,
         title="Claims are noted",
         description="off, at the end, or after all rounds, when speakers are told what is unanswered; by depth when "

@@ -75,7 +75,9 @@ def _chosen(
     debate: Debate[Any], turn: Turn
 ) -> tuple[Sequence[Perspective], Literal["person", "moderator", "keywords"], str]:
     s, say = debate.settings, debate.language
-    known, opposed = s.known(), s.rules == 1
+    known = s.known()
+    data: Any = turn.data or {}
+    opposed = s.rules == 1 or "debaters" in data  # which the first moderators of version 2 were asked for too
     if isinstance(s.perspectives, list):
         return s.named(), "person", say("the perspectives were chosen by the person who asked")
     question = " ".join([debate.topic, *(said.content for said in debate.in_round(None) if said.kind == "answer")])
@@ -83,7 +85,6 @@ def _chosen(
         chosen = catalogs.by_keywords(question, known, s.perspectives)
         note = say("the moderator's choice could not be read: the perspectives were chosen by keywords")
         return chosen, "keywords", note
-    data: Any = turn.data or {}
     written = _written(data.get("perspectives"), known)
     if s.rules > 1:
         written = written[:MAX_SEATS]
