@@ -180,10 +180,11 @@ def stale(debate: Debate[Any], round: int) -> bool:
 
 
 def speeches(debate: Debate[Any], round: int) -> dict[str, str]:
-    """What each debater said in a round, opening and rebuttal together."""
+    """What each debater said in a round, opening and rebuttal together, as far as it is known who it was."""
     said: dict[str, list[str]] = {}
+    known = names(debate)
     for turn in debate.in_round(round):
-        if spoken(turn):
+        if spoken(turn) and turn.seat in known:
             said.setdefault(turn.seat, []).append(turn.content)
     return {seat: "\n".join(texts) for seat, texts in said.items()}
 

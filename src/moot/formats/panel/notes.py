@@ -77,7 +77,7 @@ def _about_round(debate: Debate[Any], evaluation: Turn, judging: Judging) -> Ite
     round = evaluation.round or 1
     say, known, found = debate.language, names(debate), facts(debate, round)
     if found.novelty:
-        shares = ", ".join(f"{known.get(seat, seat)} {share:.0%}" for seat, share in found.novelty.items())
+        shares = ", ".join(f"{known[seat]} {share:.0%}" for seat, share in found.novelty.items())
         yield say("new wording: {shares}", shares=shares)
     yield from observed(debate, round)
     if remark := judging(debate, round, evaluation).remark:
