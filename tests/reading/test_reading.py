@@ -10,8 +10,10 @@ import pytest
 
 from faults.store_debates import FOLDER, read
 from moot.core.debate import Status, Turn
+from moot.core.replay import next_steps
 from moot.core.stored import StoredDebate
-from moot.formats import load
+from moot.errors import ScriptChanged
+from moot.formats import load, of_record
 from moot.formats.duel.format import DUEL
 from moot.reading.debate import Reading
 from moot.testing import ScriptedModel, scripted_app
@@ -67,6 +69,17 @@ def test_a_debate_whose_turns_hold_data_of_another_version_can_still_be_read(pat
     assert read_now.question is None
     assert list(read_now.points)
     assert read_now.document is None or record.topic in read_now.document
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_a_debate_from_before_its_format_had_its_seats_can_be_read_and_says_why_it_cannot_go_on(path: Path) -> None:
+    record, turns, _ = read(path)
+    format = of_record(load(), record)
+    read_now = Reading(StoredDebate(replace(record, status=Status.STOPPED, seats={}), turns), format)
+    assert [event.content for event in read_now.events] == [turn.content for turn in turns]
+    assert read_now.upcoming == ()
+    with pytest.raises(ScriptChanged, match=r"its format asks for the seat '\w+', which the debate was stored without"):
+        next_steps(replace(record, seats={}), turns, format)
 
 
 async def calls_to_read_a_panel(rounds: int) -> int:

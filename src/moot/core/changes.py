@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from moot.core.record import JsonObject, Record, SeatSettings, Turn
+from moot.core.record import JsonObject, Record, Seats, SeatSettings, Turn
 from moot.errors import ScriptChanged
 
 if TYPE_CHECKING:
@@ -80,4 +80,4 @@ def apply(turn: Turn, debate: Debate[Any]) -> None:
         raise ScriptChanged(f"the settings that turn {turn.position} of {debate.id} chose are not known here") from None
     for name in change.settings:
         setattr(settings, name, getattr(new, name))
-    debate.seats = {**debate.seats, **change.seats}
+    debate.seats = Seats({**debate.seats, **change.seats})

@@ -23,6 +23,7 @@ from moot.core.debate import (
 from moot.core.page import OutcomePage
 from moot.core.points import Point
 from moot.core.quoting import remarks
+from moot.core.record import Seats
 from moot.core.research import RESEARCHER
 from moot.core.script import Debate, Lazy, O_co, S, Script
 from moot.core.table import Rows
@@ -244,7 +245,8 @@ class Format(Generic[S, O_co]):
     def open(self, record: Record) -> Debate[S]:
         """The debate as its script sees it before the first step."""
         settings, folded = self.stored(record), self.folded
-        return Debate(record.id, record.topic, settings, record.seats, checks=folded, own_sources=self.own_sources)
+        seats = Seats(record.seats)
+        return Debate(record.id, record.topic, settings, seats, checks=folded, own_sources=self.own_sources)
 
 
 AnyFormat: TypeAlias = Format[Any, Outcome]

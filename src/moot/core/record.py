@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from moot.core.usage import NO_USAGE, Usage
 from moot.core.value import value
+from moot.errors import ScriptChanged
 from moot.text.language import Language, language_of
 
 if TYPE_CHECKING:
@@ -80,6 +81,13 @@ class SeatSettings:
     model: str
     temperature: float
     max_tokens: int
+
+
+class Seats(dict[str, SeatSettings]):
+    """The seats that a debate has, for its script."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise ScriptChanged(f"its format asks for the seat {name!r}, which the debate was stored without")
 
 
 def short_model(name: str) -> str:
