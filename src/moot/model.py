@@ -28,6 +28,7 @@ from moot.core.debate import Step as Step
 from moot.core.debate import Temperature as Temperature
 from moot.core.debate import Turn as Turn
 from moot.core.debate import Usage as Usage
+from moot.core.debate import Was as Was
 from moot.core.debate import Workflow as Workflow
 from moot.core.duration import span_seconds as span_seconds
 from moot.core.format import USE_ITS_VERSION as USE_ITS_VERSION
