@@ -75,6 +75,14 @@ def test_tests_stand_in_folders_named_like_the_rooms() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_surfaces_look_into_a_store_only_where_the_docs_say_so() -> None:
+    rooms = ("web", "integrations", "terminal")
+    paths = (path for room in rooms for path in (SRC / room).rglob("*.py"))
+    use = re.compile(r"\b_?app\.store\b|\bopen_store\b|\brunner\.store\b")
+    looking = {str(path.relative_to(SRC)) for path in paths if use.search(path.read_text())}
+    assert looking == {"web/metrics.py", "web/pages/frame.py", "terminal/listing.py"}
+
+
 def shared_nouns() -> dict[str, set[str]]:
     """Class → the rooms that use it, of those that at least two other rooms import; events and errors are families."""
     home = {}

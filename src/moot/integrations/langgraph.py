@@ -233,7 +233,7 @@ class _Nodes:
                 return
 
     async def _is_answered(self, debate_id: str, position: int) -> bool:
-        return any(said.position == position for said in await self.app.store.said(debate_id))
+        return any(said.position == position for said in await self.app.said(debate_id))
 
     async def _played(self, debate_id: str, told: int, runtime: Runtime[None], *phases: Phase) -> dict[str, Any]:
         """Play a debate while it is in one of these phases; what another process is playing is waited for.
