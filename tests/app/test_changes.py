@@ -145,6 +145,20 @@ async def test_the_same_settings_again_change_nothing() -> None:
     assert await app.load(debate_id) == before
 
 
+async def test_a_limit_that_a_debate_was_stored_without_is_raised_from_the_usual_one() -> None:
+    app = scripted_app(Mortal())
+    new = await app.create("duel", "Cats?", {"max_rounds": 1})
+    settings = {name: value for name, value in new.settings.items() if not name.startswith("max_r")}
+    older = await app.store.create(replace(new, id="DEB-older234", settings=settings))
+    with pytest.raises(
+        InvalidInput, match=r"max_runtime_seconds of .* is 600 and can only be raised, not set to 60; .*"
+    ):
+        await app.change(older.id, {"max_runtime_seconds": 60.0})
+    await app.change(older.id, {"max_runtime_seconds": 6000.0, "max_rounds": 6})
+    (turn,) = (await app.load(older.id)).turns
+    assert turn.content == "Settings changed: max_rounds 6 instead of 5; max_runtime_seconds 6000 instead of 600."
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -41,10 +42,10 @@ def change_turn(reading: Reading, after: Record) -> Turn | None:
     Models, checkpoints and higher limits can be had at any time. Raises InvalidInput for all else, as what was said so
     far was said under it, and WrongStatus when the debate is over.
     """
-    before, stored, format = reading.record, reading.stored, reading.format
+    stored, format = reading.stored, reading.format
+    before = replace(reading.record, settings=format.stored(reading.record).model_dump(mode="json"))
     seats = {name: chosen for name, chosen in after.seats.items() if chosen != before.seats.get(name, chosen)}
-    had = format.stored(before).model_dump(mode="json")
-    settings = {name: value for name, value in after.settings.items() if value != had.get(name)}
+    settings = {name: value for name, value in after.settings.items() if value != before.settings.get(name)}
     others = {name: value for name, value in settings.items() if name not in _model_names(format)}
     if not seats and not others:
         return None
