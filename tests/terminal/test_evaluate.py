@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from forkserver import ForkedPopen
 from in_process import moot
 from model_server import PATIENCE, ModelServer
 from program import COMMAND, Ran, events_until, finish, run, started
@@ -401,7 +402,7 @@ def test_an_interrupt_leaves_several_ideas_so_that_each_can_be_gone_on_with(
 
     server.replies = held_back
     command = [*COMMAND, "evaluate", *map(str, both(ideas)), "--model", server.model]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with ForkedPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert arrived.wait(PATIENCE)  # one speaks; the other may not have begun
         process.send_signal(number)
         ran = finish(process, [])
