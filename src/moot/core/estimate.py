@@ -214,12 +214,13 @@ class _Rehearsal:
         if player is None:
             return _Size()
         cap = step.max_tokens or debate.output_cap(step.seat)
-        key = (step.seat, step.kind, step.round, cap, self._reads(step)) if self._at_most or self.measured else None
+        reads = self._reads(step)
+        key = (step.seat, step.kind, step.round, cap, reads)
         if self.measured:
             return self._known(key)
-        prompt, tools = self._measure.prompt(debate, player.asked, position), 0 if player.asked is step else MAX_TOOLS
-        known_there = prompt.send(player.model)
-        size = _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
+        sent = self._measure.sent(debate, player.asked, player.model, position, reads)
+        tools = 0 if player.asked is step else MAX_TOOLS
+        size = _Size(sent.longest + tools, sent.length + tools // 4, sent.known, cap, sent.limited)
         if self._at_most:
             self.sizes.setdefault(key, []).append(size)
         return size
@@ -239,8 +240,11 @@ class _Rehearsal:
             return len(self._debate.transcript), self._paths[len(self._debate.transcript)]
         if step.visible not in self._read:
             turns = (self._debate.transcript[at] for at in sorted(step.visible))
-            self._read[step.visible] = tuple((turn.seat, turn.kind, turn.round) for turn in turns)
+            self._read[step.visible] = tuple(map(self._shape, turns))
         return self._read[step.visible], len(self._debate.of_seat(RESEARCHER.name))
+
+    def _shape(self, turn: Turn) -> object:
+        return turn.seat, turn.kind, len(str(turn.round)), self._measure.made_up.get(turn.position)
 
     def _known(self, key: object) -> _Size:
         sizes = self.measured.get(key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
@@ -113,6 +114,41 @@ class Prompt(NamedTuple):
         return known
 
 
+class _Own(NamedTuple):
+    """What a prompt consists of beside what others read, too."""
+
+    rules: _Piece
+    told: Sequence[_Piece]
+    instruction: _Piece
+
+    @property
+    def before(self) -> int:
+        """The characters of all but the instruction."""
+        return self.rules.length + sum(piece.length for piece in self.told)
+
+    @property
+    def longest(self) -> int:
+        return self.rules.longest + self.instruction.longest + sum(piece.longest for piece in self.told)
+
+
+class Sent(NamedTuple):
+    """A prompt that was sent: its characters usually and at most, how many of those share a limit, and how much of its
+    beginning was known."""
+
+    own: _Own
+    length: int
+    longest: int
+    limited: int
+    known: int
+
+    def with_words(self, own: _Own) -> Sent:
+        """One that is like it in all but its own words."""
+        had, more = self.own, own.before - self.own.before
+        known = had.rules.common(own.rules) if self.known <= had.rules.length else self.known + more
+        length = self.length + more + own.instruction.length - had.instruction.length
+        return Sent(own, length, self.longest + own.longest - had.longest, self.limited, known)
+
+
 @dataclass(slots=True)
 class _Reader:
     """What a seat, or all seats of a group, have read so far."""
@@ -169,55 +205,89 @@ class Measure:
         self._prompts = prompts
         self._root = _Node()
         self._readers: dict[object, list[_Reader]] = {}
-        self._starts: dict[str, _Start] = {}
+        self._starts: dict[_Piece, _Start] = {}
         """Rules → where others who read them can begin."""
-        self._rendered: dict[object, str] = {}
+        self._rendered: dict[object, _Piece] = {}
+        self._sent: dict[object, Sent] = {}
+        """What is asked side by side → what was sent first of those that are alike."""
+        self._times = Counter[object]()
+        self._sent_at = 0
         self.made_up: dict[int, MadeUp] = {}
         """Position → how long a turn is."""
 
-    def prompt(self, debate: Debate[Any], step: Step, position: int) -> Prompt:
-        rules, reader = self._reader(debate, step)
+    def sent(self, debate: Debate[Any], step: Step, model: str, position: int, reads: object) -> Sent:
+        """The prompt of a step, sent to a model. `reads` stands for the turns that it is shown, whatever they say: one
+        that is like another, but for its own words, is not read through again."""
+        alone, alike = layout(self._format, debate, step) == "per_seat", self._alike(debate, step, model, reads)
+        rules, told = self._rules(debate, step), self._told(debate, step) if alone and alike else ()
+        own = _Own(rules, told, self._instruction(debate, step, position))
+        if (first := self._sent.get(alike)) and first.own.rules is not rules:
+            return first.with_words(own)
+        prompt = self._prompt(debate, step, rules, alone, own.instruction)
+        sent = Sent(own, prompt.length, prompt.longest, prompt.limited, prompt.send(model))
+        if alike:
+            self._sent[alike] = sent
+        return sent
+
+    def _alike(self, debate: Debate[Any], step: Step, model: str, reads: object) -> object:
+        """What a prompt shares with those of other rounds that are asked side by side; a round may have several."""
+        if step.round is None or not isinstance(step.visible, frozenset):
+            return None
+        if self._sent_at != len(debate.transcript):
+            self._sent_at = len(debate.transcript)
+            self._sent.clear()
+            self._times.clear()
+        shared = (step.seat, step.kind, step.prompt, model, reads, _aliases(step), step.order is None)
+        self._times[step.round, shared] += 1
+        return shared, self._times[step.round, shared]
+
+    def _prompt(self, debate: Debate[Any], step: Step, rules: str, alone: bool, instruction: _Piece) -> Prompt:
+        reader = self._reader(step, rules, alone)
         for piece in self._new(reader, debate, step):
             reader.node = reader.node.add(piece)
         if step.visible == frozenset():
             self._starts.setdefault(rules, _Start(reader.node, reader.count, reader.role))
         reader.began.setdefault(step.round, reader.node)
+        return Prompt(reader.node, instruction._replace(head=_joint(reader.role, "user") + instruction.head))
+
+    def _instruction(self, debate: Debate[Any], step: Step, position: int) -> _Piece:
         here = len(debate.transcript)
         now = self._prompts.instruction(self._format, debate, step, here)
         if position == here or (step.visible is not None and here not in step.visible):  # else it may say more by then
             debate.once(told(position), lambda: now)
-        return Prompt(reader.node, self._piece(_joint(reader.role, "user") + now))
+        return self._piece(now)
+
+    def _told(self, debate: Debate[Any], step: Step) -> Sequence[_Piece]:
+        """What a seat that reads its own instructions again was told."""
+        return [self._piece(text) for text in self._prompts.told(self._format, debate, step)]
 
     def pass_over(self, round: int, rounds: int, turns: int) -> None:
         """Read on in rounds like this one, of so many turns each, without a word."""
         for reader in chain.from_iterable(self._readers.values()):
             reader.pass_over(round, rounds, turns)
 
-    def _reader(self, debate: Debate[Any], step: Step) -> tuple[str, _Reader]:
-        aliases = None if step.aliases is None else tuple(step.aliases.items())
-        rules = self._rules(debate, step, aliases)
-        alone = layout(self._format, debate, step) == "per_seat"
-        whose = (rules, aliases, step.order is None, step.seat if alone else None)
+    def _reader(self, step: Step, rules: _Piece, alone: bool) -> _Reader:
+        whose = (rules, _aliases(step), step.order is None, step.seat if alone else None)
         readers = self._readers.setdefault(whose, [])
         reader = next((each for each in reversed(readers) if each.reads_on(step)), None)
         if reader is None:
             readers.append(reader := self._beginning(rules, step))
         reader.visible = step.visible
-        return rules, reader
+        return reader
 
-    def _beginning(self, rules: str, step: Step) -> _Reader:
+    def _beginning(self, rules: _Piece, step: Step) -> _Reader:
         start = self._starts.get(rules)
         if start and start.is_passed_by(step):
             return _Reader(start.node, count=start.turns, role=start.role)
-        return _Reader(self._root.add(self._piece(rules)))
+        return _Reader(self._root.add(rules))
 
-    def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
+    def _rules(self, debate: Debate[Any], step: Step) -> _Piece:
         """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""
         used = self._prompts.used_by_rules(self._format, step.rules)
         relevant = ((name, id(value)) for name, value in step.variables.items() if used is None or name in used)
-        key = (step.rules, aliases, *relevant)
+        key = (step.rules, _aliases(step), *relevant)
         if key not in self._rendered:
-            self._rendered[key] = self._prompts.rules(self._format, debate, step)
+            self._rendered[key] = self._piece(self._prompts.rules(self._format, debate, step))
         return self._rendered[key]
 
     def _new(self, reader: _Reader, debate: Debate[Any], step: Step) -> Iterator[_Piece]:
@@ -239,6 +309,10 @@ class Measure:
         """A text of ours, in which made-up turns may be repeated."""
         found = [self.made_up[_position(each)] for each in _MARK.findall(text)] if SIGN in text else ()
         return _Piece(text, sum(each.typical for each in found), at_most=sum(each.most for each in found))
+
+
+def _aliases(step: Step) -> object:
+    return None if step.aliases is None else tuple(step.aliases.items())
 
 
 def _joint(before: Role, after: Role) -> str:
