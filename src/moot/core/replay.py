@@ -63,6 +63,7 @@ def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate
         turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
         cast.stored.update({turn.position: turn for turn in turns})
         cast.advance()
+    del debate.following, debate.played_to  # which know the debate: all that was made up would wait to be collected
 
 
 class ScriptRun:
