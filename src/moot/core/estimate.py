@@ -278,7 +278,8 @@ class _Rehearsal:
     def _usage(self, model: str, characters: int, output: int, known: int = 0) -> Usage:
         tokens, cached = estimated_tokens(characters), known // CHARACTERS_PER_TOKEN
         usage = Usage(input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
-        return changed(usage, cost=self._price(model, usage))
+        cost = self._price(model, usage)
+        return usage if cost is None else changed(usage, cost=cost)
 
     def _answer(self, form: type[Answer], position: int) -> JsonObject:
         if form not in self._answers:

@@ -120,7 +120,8 @@ class ScriptRun:
 
     def _following(self) -> Turn | None:
         """The next stored turn that is not just a person's words or wishes."""
-        ahead = (self.stored[at] for at in sorted(self.stored) if at >= self.base)
+        base = self.base
+        ahead = (self.stored[at] for at in sorted(at for at in self.stored if at >= base))
         return next((turn for turn in ahead if not _is_aside(turn)), None)
 
     def _check(self) -> None:
