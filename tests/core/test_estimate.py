@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import cProfile
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,7 @@ from moot.core.debate import Status, Step, Usage
 from moot.core.estimate import TYPICAL_SHARE, Estimate, estimate
 from moot.core.events import Event
 from moot.core.format import AnyFormat
-from moot.core.measure import mark
+from moot.core.measure import Measure, mark
 from moot.core.prompts import Part, Prompts
 from moot.core.script import Debate
 from moot.errors import InvalidInput
@@ -255,29 +254,65 @@ async def test_an_estimate_renders_the_same_rules_once_for_each_topic() -> None:
     assert app.prompts.rules_rendered == 1 + topics  # for who prepares, and for each topic
 
 
-class FoundBefore(Prompts):
-    """Counts how often what was found for earlier topics is read, by topic and place."""
+class ReadPrompts(Prompts):
+    """Counts how often a part of a prompt is read where the most is rehearsed."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.times = Counter[tuple[int | None, int]]()
+    parts = 0
 
     def read(self, format: AnyFormat, debate: Debate[Any], step: Step, since: int = 0) -> Iterator[Part]:
         for part in super().read(format, debate, step, since):
-            turn = None if part.position is None else debate.transcript[part.position]
-            if turn and turn.seat == "researcher" and turn.round != step.round and debate.rehearsed == "most":
-                self.times[step.round, turn.position] += 1
+            self.parts += debate.rehearsed == "most"
             yield part
 
 
-async def test_an_estimate_reads_what_was_found_for_earlier_topics_once_for_each_order_of_the_sides() -> None:
-    app = scripted_app(ScriptedModel(longest_replies))
-    app.prompts = prompts = FoundBefore()
-    sources = {"sources": [{"name": "Numbers", "text": "1234 " * 20_000}]}
-    settings = {**largest("evaluation", 5), **sources, "research": True, "depth": "careful"}
-    await app.estimate("evaluation", "Cats?", {**settings, "models": {"advocate": "scripted:other"}})
-    assert len(prompts.times) == 2 * (1 + 2 + 3 + 4)  # two were looked up for each
-    assert {*prompts.times.values()} == {2}  # not for every seat with a model of its own
+LONG_SOURCE = {"sources": [{"name": "Numbers", "text": "1234 " * 20_000}]}
+MANY_TOPICS: dict[str, dict[str, Any]] = {
+    "of one model": {},
+    "one at a time": {"parallel_topics": 1},
+    "of two models": {"models": {"advocate": "scripted:other"}},
+    "judged often": {"judgings": 12, "max_check_output_tokens": 1_000_000, "parallel_topics": 20},
+    "with research": {**LONG_SOURCE, "research": True, "models": {"arbiter": "scripted:other"}},
+    "whose tokens end late": {**LONG_SOURCE, "research": True, "max_total_output_tokens": 60_000},
+}
+
+
+def unlike_topics(number: int) -> dict[str, Any]:
+    words = {"advocate": "It is so. ", "challenger": "It is not. "}
+    topics = [
+        {
+            "name": f"Topic {'x' * (7 * at % 40)}",
+            "category": ("problem", "market")[at % 3 == 0],
+            **{side: text * (1 + (at * len(text)) % 13) for side, text in words.items()},
+        }
+        for at in range(number)
+    ]
+    return {**largest("evaluation", number), "topics": topics}
+
+
+async def test_an_estimate_reads_through_no_more_prompts_for_more_topics() -> None:
+    parts = []
+    for topics in (20, 40):
+        app = scripted_app(ScriptedModel(longest_replies))
+        app.prompts = prompts = ReadPrompts()
+        settings = {**unlike_topics(topics), **LONG_SOURCE, "research": True, "depth": "careful"}
+        await app.estimate("evaluation", "Cats?", {**settings, "models": {"advocate": "scripted:other"}})
+        parts.append(prompts.parts)
+    few, many = parts
+    assert 0 < many == few
+
+
+@pytest.mark.parametrize("case", MANY_TOPICS)
+async def test_topics_count_as_if_each_of_their_prompts_were_read_through(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {**unlike_topics(23), **MANY_TOPICS[case]}
+    quick = await estimated("evaluation", settings)
+    monkeypatch.setattr(Measure, "_alike", lambda *_: None)
+    whole = await estimated("evaluation", settings)
+    assert numbers(quick.most) == numbers(whole.most)
+    tokens, cached, *rest = numbers(quick.typical)
+    assert [tokens, *rest] == [numbers(whole.typical)[0], *numbers(whole.typical)[2:]]
+    assert cached == pytest.approx(whole.typical.cached_tokens, rel=0.03)
 
 
 async def test_an_estimate_needs_no_outcome() -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -17,12 +16,14 @@ from typing import Any, NamedTuple, TypeAlias
 from moot.core.debate import NO_USAGE, PASSED_OVER, Answer, JsonObject, Record, Step, Turn, Usage
 from moot.core.evidence import TEMPLATES, rehearsed
 from moot.core.format import AnyFormat
+from moot.core.growth import Law, Size
 from moot.core.measure import MadeUp, Measure, mark
 from moot.core.most import Asked, Forms, Player, Price, added, most
 from moot.core.prompts import Prompts, layout
 from moot.core.replay import rehearse
 from moot.core.research import FOUND, MAX_FOUND, MAX_TOOLS, RESEARCH, RESEARCHER, asking
 from moot.core.script import Debate
+from moot.core.value import changed
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ ALIKE = range(2, 100)
 """Rounds that can be alike: their numbers are as long."""
 SEEN, CHECKED = 3, 2
 """So many rounds are compared before those that are passed over, and after them."""
+FINDINGS = MadeUp(FOUND, int(FOUND * TYPICAL_SHARE))
 FAR = 6
 """So many rounds are left before a limit bites: what is checked, and the round that it cuts short."""
 
@@ -89,43 +91,6 @@ class _Diverged(Exception):
     """A rehearsal is asked something else than the one before."""
 
 
-class _Size(NamedTuple):
-    """The characters of a prompt, at most and typically, those its model knows, and the tokens it may write."""
-
-    longest: int = 0
-    length: int = 0
-    known: int = 0
-    cap: int = 0
-    limited: int = 0
-    """How many of the longest are speeches, all of which share a limit."""
-
-    def grown(self, growth: _Size, rounds: int) -> _Size:
-        longest, length, known, cap, limited = growth
-        return _Size(
-            self.longest + rounds * longest,
-            self.length + rounds * length,
-            self.known + rounds * known,
-            self.cap + rounds * cap,
-            self.limited + rounds * limited,
-        )
-
-    def growth(self, before: _Size) -> _Size:
-        return self.grown(before, -1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Law:
-    """What is asked in a round, and by how much each prompt is longer than in the round before."""
-
-    round: int
-    asked: Sequence[tuple[Step, _Size]]
-    growth: Sequence[_Size]
-
-    def at(self, round: int) -> Iterator[tuple[Step, _Size]]:
-        for (step, size), growth in zip(self.asked, self.growth, strict=True):
-            yield step, size.grown(growth, round - self.round)
-
-
 class _Rehearsal:
     """A debate on made-up turns, each as long as it may be or as it usually is."""
 
@@ -148,10 +113,10 @@ class _Rehearsal:
         self._debate = format.open(record)
         self._debate.rehearsed = "most" if at_most else "typical"
         self._debate.played_to = self._played_to
-        self.asked: list[tuple[Step, _Size]] = []
+        self.asked: list[tuple[Step, Size]] = []
         self._ends: list[int] = []
         """Where each round ended."""
-        self._foreseen: dict[int, tuple[Step, _Size]] = {}
+        self._foreseen: dict[int, tuple[Step, Size]] = {}
         """Position → what has to be asked there, for the rounds that were passed over to be right."""
         self._used = NO_USAGE, NO_USAGE
         """Before the last round and after it."""
@@ -164,7 +129,7 @@ class _Rehearsal:
         self._answers: dict[type[Answer], JsonObject] = {}
         self._players: dict[int, Player | None] = {}
         """By the identity of a step; all that were asked are kept."""
-        self._read: dict[frozenset[int], object] = {}
+        self._read: dict[frozenset[int], int] = {}
         self._taken: list[Asked] = []
         self._forms = Forms()
         self._batches = Counter[int]()
@@ -173,9 +138,9 @@ class _Rehearsal:
         """Whether nothing was answered by now but what is answered usually, too."""
         self._paths = [0]
         """Position → what stands for all that was asked before it."""
-        self.sizes: dict[object, list[_Size]] = {}
+        self.sizes: dict[object, list[Size]] = {}
         """What stands for a step and for all that it reads → its sizes, as often as it was asked."""
-        self.measured: dict[object, list[_Size]] = {}
+        self.measured: dict[object, list[Size]] = {}
         """Those of another rehearsal, if this one is asked the same."""
 
     @property
@@ -209,17 +174,18 @@ class _Rehearsal:
             self._batches[len(debate.transcript)] += size.cap * len(self._taken[-1].adds)
         return turn
 
-    def _size(self, step: Step, player: Player | None, position: int) -> _Size:
+    def _size(self, step: Step, player: Player | None, position: int) -> Size:
         debate = self._debate
         if player is None:
-            return _Size()
+            return Size()
         cap = step.max_tokens or debate.output_cap(step.seat)
         key = (step.seat, step.kind, step.round, cap, self._reads(step)) if self._at_most or self.measured else None
         if self.measured:
             return self._known(key)
-        prompt, tools = self._measure.prompt(debate, player.asked, position), 0 if player.asked is step else MAX_TOOLS
-        known_there = prompt.send(player.model)
-        size = _Size(prompt.longest + tools, prompt.length + tools // 4, known_there, cap, prompt.limited)
+        reads = self._shown(step.visible) if isinstance(step.visible, frozenset) else None
+        sent = self._measure.sent(debate, player.asked, player.model, position, reads)
+        tools = 0 if player.asked is step else MAX_TOOLS
+        size = Size(sent.longest + tools, sent.length + tools // 4, sent.known, cap, sent.limited)
         if self._at_most:
             self.sizes.setdefault(key, []).append(size)
         return size
@@ -237,18 +203,23 @@ class _Rehearsal:
         """What stands for all that a step reads."""
         if not isinstance(step.visible, frozenset):
             return len(self._debate.transcript), self._paths[len(self._debate.transcript)]
-        if step.visible not in self._read:
-            turns = (self._debate.transcript[at] for at in sorted(step.visible))
-            self._read[step.visible] = tuple((turn.seat, turn.kind, turn.round) for turn in turns)
-        return self._read[step.visible], len(self._debate.of_seat(RESEARCHER.name))
+        return self._shown(step.visible), len(self._debate.of_seat(RESEARCHER.name))
 
-    def _known(self, key: object) -> _Size:
+    def _shown(self, visible: frozenset[int]) -> object:
+        """What stands for these turns, but for the rounds in which they were spoken."""
+        if visible not in self._read:
+            turns, made_up = (self._debate.transcript[at] for at in sorted(visible)), self._measure.made_up
+            shape = tuple((t.seat, t.kind, len(str(t.round)), made_up.get(t.position)) for t in turns)
+            self._read[visible] = hash(shape)
+        return self._read[visible]
+
+    def _known(self, key: object) -> Size:
         sizes = self.measured.get(key)
         if not sizes or _is_empty(sizes[0]):
             raise _Diverged
         return sizes.pop(0)
 
-    def _checked(self, position: int, step: Step, size: _Size) -> _Size:
+    def _checked(self, position: int, step: Step, size: Size) -> Size:
         foreseen, expected = self._foreseen.pop(position)
         if position < self._resumed:  # nothing of the rounds that were passed over was sent to a model
             size = size._replace(known=expected.known)
@@ -262,42 +233,53 @@ class _Rehearsal:
         player: Player | None,
         round: int | None,
         position: int,
-        size: _Size,
+        size: Size,
         marks: tuple[str, ...] = (),
     ) -> Turn:
         self.asked.append((step, size))
         self._paths.append(hash((self._paths[-1], step.seat, step.kind, size.cap)))
-        made = partial(Turn, position=position, seat=step.seat, kind=step.kind, round=round, marks=marks)
         if player is None:
-            if step.question and self._at_most:  # who always wants something else, in a word
-                self.usual = False
-                self._measure.made_up[position] = MadeUp(0, 0)
-                actions = step.question.actions
-                return made(content=mark(position), data={"action": "guide" if "guide" in actions else actions[0]})
-            found = rehearsed(step, self._templates, self._at_most)
-            self.usual = self.usual and TEMPLATES not in (found or ())
-            return made(content="", data=found)
-        usual, model = _usual(size.cap), player.model
+            content, data = self._handed(step, position)
+            return Turn(
+                position=position, seat=step.seat, kind=step.kind, round=round, marks=marks, content=content, data=data
+            )
+        usual, cap, model = _usual(size.cap), _characters(size.cap), player.model
         researched, limited = step.kind == RESEARCH, self._debate.debating and step.kind not in self._debate.checks
-        written = FOUND if researched else _characters(size.cap)
-        typically = int(FOUND * TYPICAL_SHARE) if researched else _characters(usual)
-        self._measure.made_up[position] = MadeUp(written, typically, limited and not researched)
+        made_up = FINDINGS if researched else MadeUp(cap, _characters(usual), limited)
+        self._measure.made_up[position] = made_up
         if self._at_most:
             told = self._forms.told(step, player)
             asked = Asked(model, size.longest, size.limited, told, size.cap, added(step, size.cap), limited)
             self._taken.append(asked)
-            self._forms.add(step, position, _characters(size.cap) if step.answer else 0)
-        return made(
-            content=mark(position) if (written if self._at_most else typically) else "",
+            self._forms.add(step, position, cap if step.answer else 0)
+        return Turn(
+            position=position,
+            seat=step.seat,
+            kind=step.kind,
+            round=round,
+            content=mark(position) if (made_up.most if self._at_most else made_up.typical) else "",
             data=_found(position) if researched else self._answer(step.answer, position) if step.answer else None,
             usage=NO_USAGE if self._at_most else self._usage(model, size.length, usual, size.known),
             model=model,
+            marks=marks,
         )
+
+    def _handed(self, step: Step, position: int) -> tuple[str, JsonObject | None]:
+        """What a person says, or the library hands out."""
+        if step.question and self._at_most:  # who always wants something else, in a word
+            self.usual = False
+            self._measure.made_up[position] = MadeUp(0, 0)
+            actions = step.question.actions
+            return mark(position), {"action": "guide" if "guide" in actions else actions[0]}
+        found = rehearsed(step, self._templates, self._at_most)
+        self.usual = self.usual and TEMPLATES not in (found or ())
+        return "", found
 
     def _usage(self, model: str, characters: int, output: int, known: int = 0) -> Usage:
         tokens, cached = estimated_tokens(characters), known // CHARACTERS_PER_TOKEN
-        made = partial(Usage, input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
-        return made(cost=self._price(model, made()))
+        usage = Usage(input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
+        cost = self._price(model, usage)
+        return usage if cost is None else changed(usage, cost=cost)
 
     def _answer(self, form: type[Answer], position: int) -> JsonObject:
         if form not in self._answers:
@@ -343,12 +325,12 @@ class _Rehearsal:
         before, now = self._found
         return (MAX_FOUND - now) // (now - before) if now > before and now < MAX_FOUND else len(ALIKE)
 
-    def _law(self, played: int) -> _Law | None:
+    def _law(self, played: int) -> Law | None:
         rounds = [self.asked[start:end] for start, end in pairwise(self._ends[-SEEN - 1 :])]
         if len({tuple((step.seat, step.kind) for step, _ in asked) for asked in rounds}) > 1:
             return None
         growths = [[size.growth(less) for (_, less), (_, size) in zip(*both, strict=True)] for both in pairwise(rounds)]
-        return _Law(played, rounds[-1], growths[-1]) if growths[0] == growths[1] else None
+        return Law(played, rounds[-1], growths[-1]) if all(each == growths[0] for each in growths) else None
 
     def _is_far_from_limits(self) -> bool:
         before, now = self._used
@@ -357,7 +339,7 @@ class _Rehearsal:
             return False
         return left > FAR * (now.output_tokens - before.output_tokens)
 
-    def _pass_over(self, number: int, law: _Law, marks: tuple[str, ...] = ()) -> None:
+    def _pass_over(self, number: int, law: Law, marks: tuple[str, ...] = ()) -> None:
         asked = enumerate(law.at(number), len(self._debate.transcript))
         round = type(law.round)(number)
         turns = [
@@ -381,7 +363,7 @@ def _usual(cap: int) -> int:
     return round(cap * TYPICAL_SHARE)
 
 
-def _is_empty(size: _Size) -> bool:
+def _is_empty(size: Size) -> bool:
     """Whether a turn that is read when a step writes all it may has no words when it writes as much as usual."""
     return bool(size.cap) and _characters(_usual(size.cap)) == 0
 

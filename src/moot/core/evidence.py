@@ -101,6 +101,8 @@ def room(debate: Debate[Any]) -> int:
 
 def queries(debate: Debate[Any], step: Step) -> list[str]:
     """What a seat wants to know: what its format says it looks for, what it said so itself, and what it was asked."""
+    if debate.rehearsed:
+        return []
     own = debate.of_seat(step.seat)
     since = own[-1].position if own else -1
     heard = [turn for turn in debate.transcript[since + 1 :] if turn.content and _sees(step, turn)]

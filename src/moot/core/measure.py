@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from moot.core.debate import Step
 from moot.core.format import AnyFormat
 from moot.core.prompts import Prompts, Role, layout, places, told
+from moot.core.research import RESEARCHER, is_research
 from moot.core.script import Debate
 
 SIGN, *LETTERS = map(chr, range(0x10450, 0x10480))
@@ -52,7 +54,7 @@ class _Piece(NamedTuple):
         return same + _common(self.foot, other.foot) if self.made_up == other.made_up else same
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Node:
     """Where a prompt has come to, in the tree of all prompts: those that begin alike share their way."""
 
@@ -61,15 +63,8 @@ class _Node:
     length: int = 0
     longest: int = 0
     limited: int = 0
-    children: dict[_Piece, _Node] = field(default_factory=dict)
     sent: dict[str, list[_Piece]] = field(default_factory=dict)
     """Model → what followed here in the prompts it has got, sorted."""
-
-    def add(self, piece: _Piece) -> _Node:
-        if (known := self.children.get(piece)) is None:
-            lengths = self.length + piece.length, self.longest + piece.longest, self.limited + piece.limited
-            known = self.children[piece] = _Node(self, piece, *lengths)
-        return known
 
 
 class MadeUp(NamedTuple):
@@ -113,6 +108,38 @@ class Prompt(NamedTuple):
         return known
 
 
+class Sent(NamedTuple):
+    """A prompt that was sent: its characters usually and at most, how many of those share a limit, and how much of its
+    beginning was known."""
+
+    length: int
+    longest: int
+    limited: int
+    known: int
+
+
+class _Own(NamedTuple):
+    """What a prompt consists of beside what others read, too."""
+
+    rules: _Piece
+    findings: int
+    """How many it has."""
+    before: int
+    """Characters of all but the instruction, usually."""
+    length: int
+    longest: int
+
+    def instead(self, had: _Own, sent: Sent, finding: _Piece) -> Sent:
+        """What is sent as another prompt was, but for what is its own."""
+        found = self.findings - had.findings
+        known = self.before - had.before + found * finding.length + sent.known
+        if sent.known <= had.rules.length:
+            known = had.rules.common(self.rules)
+        length = sent.length + self.length - had.length + found * finding.length
+        longest = sent.longest + self.longest - had.longest + found * finding.longest
+        return Sent(length, longest, sent.limited, known)
+
+
 @dataclass(slots=True)
 class _Reader:
     """What a seat, or all seats of a group, have read so far."""
@@ -126,14 +153,13 @@ class _Reader:
     began: dict[int | None, _Node] = field(default_factory=dict)
     """Round → what was read when it first spoke in it."""
 
-    def pass_over(self, round: int, rounds: int, turns: int) -> None:
-        """As if as much as in this round were read in the next ones of so many turns each."""
-        if round in self.began and round - 1 in self.began:
-            before, after = self.began[round - 1], self.began[round]
-            length, longest = rounds * (after.length - before.length), rounds * (after.longest - before.longest)
-            limited = rounds * (after.limited - before.limited)
-            self.node = self.node.add(_Piece("", length, at_most=longest, limited=limited))
-            self.count += rounds * turns
+    def in_rounds_like(self, round: int, rounds: int) -> _Piece | None:
+        """What it reads in the next rounds if that is as much as in this one."""
+        if round not in self.began or round - 1 not in self.began:
+            return None
+        before, after = self.began[round - 1], self.began[round]
+        length, longest = rounds * (after.length - before.length), rounds * (after.longest - before.longest)
+        return _Piece("", length, at_most=longest, limited=rounds * (after.limited - before.limited))
 
     def reads_on(self, step: Step) -> bool:
         """Whether who is shown what this step is has read what this one has, and nothing else of that time."""
@@ -168,68 +194,120 @@ class Measure:
         self._format = format
         self._prompts = prompts
         self._root = _Node()
+        self._nodes: dict[tuple[_Node, _Piece], _Node] = {}
+        """A node and what is read there → the next one. None knows those after it, so that all are gone at once."""
         self._readers: dict[object, list[_Reader]] = {}
-        self._starts: dict[str, _Start] = {}
+        self._starts: dict[_Piece, _Start] = {}
         """Rules → where others who read them can begin."""
-        self._rendered: dict[object, str] = {}
+        self._rendered: dict[object, _Piece] = {}
+        self._sent: dict[object, tuple[_Own, Sent]] = {}
+        """What prompts of several rounds share → the first of them."""
+        self._times = Counter[object]()
+        self._finding = _Piece("")
+        """What each finding adds to a prompt: in a rehearsal they are alike."""
         self.made_up: dict[int, MadeUp] = {}
         """Position → how long a turn is."""
 
-    def prompt(self, debate: Debate[Any], step: Step, position: int) -> Prompt:
-        rules, reader = self._reader(debate, step)
+    def sent(self, debate: Debate[Any], step: Step, model: str, position: int, reads: object) -> Sent:
+        """The prompt of a step, sent to a model. `reads` stands for the turns that it alone is shown, if it is shown
+        such: a prompt that is like another one, but for its own words, is not read through again."""
+        alone = layout(self._format, debate, step) == "per_seat"
+        alike = None if alone and step.order else self._alike(debate, step, model, reads)
+        rules, instruction = self._rules(debate, step), self._instruction(debate, step, position)
+        own = self._own(debate, step, rules, instruction, alone) if alike else None
+        first = self._sent.get(alike)
+        if own and first and first[0].rules is not rules:
+            return own.instead(*first, self._finding)
+        prompt = self._prompt(debate, step, rules, alone, instruction)
+        sent = Sent(prompt.length, prompt.longest, prompt.limited, prompt.send(model))
+        if own:
+            self._sent[alike] = own, sent
+        return sent
+
+    def _own(self, debate: Debate[Any], step: Step, rules: _Piece, instruction: _Piece, alone: bool) -> _Own:
+        pieces = [rules]
+        if alone:  # it reads again what it was told
+            pieces += map(self._piece, self._prompts.told(self._format, debate, step))
+        before, longest = sum(piece.length for piece in pieces), sum(piece.longest for piece in pieces)
+        findings = len(debate.of_seat(RESEARCHER.name))
+        return _Own(rules, findings, before, before + instruction.length, longest + instruction.longest)
+
+    def _alike(self, debate: Debate[Any], step: Step, model: str, reads: object) -> object:
+        """What a prompt shares with those of other rounds; a round may have several."""
+        if step.round is None or reads is None:
+            return None
+        looked_up = sum(map(is_research, debate.in_round(step.round)))
+        read = reads, looked_up, len(debate.of_seat("human")), step.order is None
+        shared = (len(str(step.round)), step.seat, step.kind, step.prompt, model, _aliases(step), read)
+        self._times[step.round, shared] += 1
+        return shared, self._times[step.round, shared]
+
+    def _prompt(self, debate: Debate[Any], step: Step, rules: _Piece, alone: bool, instruction: _Piece) -> Prompt:
+        reader = self._reader(step, rules, alone)
         for piece in self._new(reader, debate, step):
-            reader.node = reader.node.add(piece)
+            reader.node = self._after(reader.node, piece)
         if step.visible == frozenset():
             self._starts.setdefault(rules, _Start(reader.node, reader.count, reader.role))
         reader.began.setdefault(step.round, reader.node)
+        return Prompt(reader.node, instruction._replace(head=_joint(reader.role, "user") + instruction.head))
+
+    def _instruction(self, debate: Debate[Any], step: Step, position: int) -> _Piece:
         here = len(debate.transcript)
         now = self._prompts.instruction(self._format, debate, step, here)
         if position == here or (step.visible is not None and here not in step.visible):  # else it may say more by then
             debate.once(told(position), lambda: now)
-        return Prompt(reader.node, self._piece(_joint(reader.role, "user") + now))
+        return self._piece(now)
 
     def pass_over(self, round: int, rounds: int, turns: int) -> None:
         """Read on in rounds like this one, of so many turns each, without a word."""
         for reader in chain.from_iterable(self._readers.values()):
-            reader.pass_over(round, rounds, turns)
+            if piece := reader.in_rounds_like(round, rounds):
+                reader.node = self._after(reader.node, piece)
+                reader.count += rounds * turns
 
-    def _reader(self, debate: Debate[Any], step: Step) -> tuple[str, _Reader]:
-        aliases = None if step.aliases is None else tuple(step.aliases.items())
-        rules = self._rules(debate, step, aliases)
-        alone = layout(self._format, debate, step) == "per_seat"
-        whose = (rules, aliases, step.order is None, step.seat if alone else None)
+    def _reader(self, step: Step, rules: _Piece, alone: bool) -> _Reader:
+        whose = (rules, _aliases(step), step.order is None, step.seat if alone else None)
         readers = self._readers.setdefault(whose, [])
         reader = next((each for each in reversed(readers) if each.reads_on(step)), None)
         if reader is None:
             readers.append(reader := self._beginning(rules, step))
         reader.visible = step.visible
-        return rules, reader
+        return reader
 
-    def _beginning(self, rules: str, step: Step) -> _Reader:
+    def _beginning(self, rules: _Piece, step: Step) -> _Reader:
         start = self._starts.get(rules)
         if start and start.is_passed_by(step):
             return _Reader(start.node, count=start.turns, role=start.role)
-        return _Reader(self._root.add(self._piece(rules)))
+        return _Reader(self._after(self._root, rules))
 
-    def _rules(self, debate: Debate[Any], step: Step, aliases: object) -> str:
+    def _rules(self, debate: Debate[Any], step: Step) -> _Piece:
         """Rendered once for the very same variables; they live as long as the debate, which keeps its steps."""
         used = self._prompts.used_by_rules(self._format, step.rules)
         relevant = ((name, id(value)) for name, value in step.variables.items() if used is None or name in used)
-        key = (step.rules, aliases, *relevant)
+        key = (step.rules, _aliases(step), *relevant)
         if key not in self._rendered:
-            self._rendered[key] = self._prompts.rules(self._format, debate, step)
+            self._rendered[key] = self._piece(self._prompts.rules(self._format, debate, step))
         return self._rendered[key]
+
+    def _after(self, node: _Node, piece: _Piece) -> _Node:
+        if (known := self._nodes.get((node, piece))) is None:
+            lengths = node.length + piece.length, node.longest + piece.longest, node.limited + piece.limited
+            known = self._nodes[node, piece] = _Node(node, piece, *lengths)
+        return known
 
     def _new(self, reader: _Reader, debate: Debate[Any], step: Step) -> Iterator[_Piece]:
         last = reader.count - 1
         for role, text, position in self._prompts.read(self._format, debate, step, reader.count):
-            text = _joint(reader.role, role) + text
+            joint = _joint(reader.role, role)
             if position is None:
-                yield self._piece(text)
+                yield self._piece(joint + text)
             else:
                 head, _, foot = text.rpartition(mark(position))
                 most, typical, limited = self.made_up[position]
-                yield _Piece(head, typical, foot, most, most if limited else 0)
+                piece = _Piece(joint + head, typical, foot, most, most if limited else 0)
+                if is_research(debate.transcript[position]):
+                    self._finding = piece._replace(head=_joint(role, role) + head)
+                yield piece
                 last = max(last, position)
             reader.role = role
         reader.count = max(step.visible.stop, last + 1) if isinstance(step.visible, range) else len(debate.transcript)
@@ -239,6 +317,10 @@ class Measure:
         """A text of ours, in which made-up turns may be repeated."""
         found = [self.made_up[_position(each)] for each in _MARK.findall(text)] if SIGN in text else ()
         return _Piece(text, sum(each.typical for each in found), at_most=sum(each.most for each in found))
+
+
+def _aliases(step: Step) -> object:
+    return None if step.aliases is None else tuple(step.aliases.items())
 
 
 def _joint(before: Role, after: Role) -> str:

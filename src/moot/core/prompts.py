@@ -120,6 +120,12 @@ class Prompts:
             elif _reads(format, step, turn):
                 yield Part("user", _speech(format, step, turn), at)
 
+    def told(self, format: AnyFormat, debate: Debate[Any], step: Step) -> list[str]:
+        """The instructions that a seat which is shown these turns alone reads again."""
+        shown: Any = step.visible
+        own = (turn for turn in debate.of_seat(step.seat) if turn.position in shown and _sees(format, step, turn))
+        return [self._told(format, debate, turn.position) for turn in own]
+
     def _told(self, format: AnyFormat, debate: Debate[Any], at: int) -> str:
         """The instruction of a turn, made once in a rehearsal: no settings change in that."""
         make = partial(self.instruction, format, debate, debate.steps[at], at)

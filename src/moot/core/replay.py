@@ -63,6 +63,7 @@ def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate
         turns = (improvise(cast.debate, step, at) for at, step in enumerate(cast.batch, cast.base))
         cast.stored.update({turn.position: turn for turn in turns})
         cast.advance()
+    del debate.following, debate.played_to  # which know the debate: all that was made up would wait to be collected
 
 
 class ScriptRun:
@@ -119,7 +120,8 @@ class ScriptRun:
 
     def _following(self) -> Turn | None:
         """The next stored turn that is not just a person's words or wishes."""
-        ahead = (self.stored[at] for at in sorted(self.stored) if at >= self.base)
+        base = self.base
+        ahead = (self.stored[at] for at in sorted(at for at in self.stored if at >= base))
         return next((turn for turn in ahead if not _is_aside(turn)), None)
 
     def _check(self) -> None:

@@ -286,7 +286,7 @@ class Debate(Generic[S]):
         self._rounds.setdefault(turn.round, []).append(turn)
         self._of_seat.setdefault(turn.seat, []).append(turn)
         for source in found(turn):
-            number = len(self.sources) + 1
+            number = len(self.settings.sources) + len(self.findings) + 1
             tag = f"S{number:03}" if self.rehearsed else f"S{number}"  # rounds that are alike are alike in length
             self.findings.setdefault(source, Finding(tag, turn.position))
 

@@ -38,6 +38,8 @@ def usual_tokens(debate: Debate[Any], debaters: int) -> int | None:
 
 def pace(debate: Debate[Any]) -> float | None:
     """Tokens a second, of the debaters' turns lately or else of the moderator's; None when none tells."""
+    if debate.rehearsed:  # where nothing takes time
+        return None
     lately = debate.transcript[-LATELY:]
     return pace_of_all(turn for turn in lately if turn.seat in SEATS) or pace_of_all(lately)
 
