@@ -157,6 +157,7 @@ def test_a_name_is_a_provider_and_a_model(name: str, parsed: tuple[str, str]) ->
         ("ollama:", "'ollama:' names no model: write ollama:MODEL"),
         ("http://host/v1", "'http://host/v1' names no model: write http://host/v1#MODEL"),
         ("local:smolm2", r"no local model is named 'smolm2', did you mean smollm2\? known: smollm2\. .*"),
+        ("local:./no.gguf", r"cannot read the model file '\./no\.gguf': No such file or directory"),
         ("deepseek:chat", "deepseek needs a key: set DEEPSEEK_API_KEY, or choose another --model"),
     ],
 )

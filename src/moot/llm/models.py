@@ -32,10 +32,8 @@ from moot.llm.weights import (
     fetch_built_in,
     find_weights,
     missing_runtime,
-    names,
-    no_such,
 )
-from moot.settings import LOCAL_NAME, Price, ProviderSettings
+from moot.settings import Price, ProviderSettings
 
 if TYPE_CHECKING:
     import aiohttp
@@ -133,13 +131,19 @@ class Models:
 
     def check(self, name: str, here: bool = False) -> None:
         """Raises InvalidInput when no call could ever be made under this name; `here` when this machine makes it."""
+        self.check_name(name, here)
+        if not isinstance(self.tape, Recording):
+            self._provider(parse_name(name, self.providers))
+
+    def check_name(self, name: str, here: bool = False) -> None:
+        """The same, but for a key that is missing."""
         refuse_secrets(name)
-        parsed = parse_name(name, self.providers)
-        if isinstance(self.tape, Recording):
-            return
-        self._provider(parsed)
-        if here and parsed.provider == "local" and LOCAL_NAME.fullmatch(parsed.model) and parsed.model not in names():
-            raise InvalidInput(no_such(parsed.model))
+        provider, model = parse_name(name, self.providers)
+        if here and provider == "local" and model != BUILT_IN_NAME and not isinstance(self.tape, Recording):
+            try:
+                find_weights(model)
+            except Unreachable as error:
+                raise InvalidInput(str(error)) from None
 
     async def default(self) -> ModelChoice:
         """What there is: a key in the environment, a server on this machine that is running, or the built-in model."""
