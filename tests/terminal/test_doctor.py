@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from model_server import PATIENCE, ModelServer
 from moot.llm import models
 from moot.llm.client import Timeouts
 from program import run
+
+DEBATE_ID = re.compile(r"DEB-\w{8}")
 
 
 @pytest.fixture
