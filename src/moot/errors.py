@@ -280,8 +280,13 @@ def _place(fault: ErrorDetails, found: Sequence[ErrorDetails]) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """What somebody may have meant by a name that nothing has, as the end of a message; empty when nothing is near."""
+    near = nearest(name, known)
+    return f", did you mean {near}?" if near else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
     by_letters = {each.lower(): each for each in known}
     name = name[:40].lower()
     begun = sorted(each for each in by_letters if each.startswith(name) and len(name.strip("-")) > 2)
     near = begun or get_close_matches(name, by_letters, 1, 0.7)
-    return f", did you mean {by_letters[near[0]]}?" if near else ""
+    return by_letters[near[0]] if near else None

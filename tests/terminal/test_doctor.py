@@ -127,6 +127,23 @@ def test_names_in_the_settings_that_nothing_has_are_refused_and_found(
     assert (refused.code, said in refused.err) == (2, True), refused.err
 
 
+def test_a_wrong_setting_of_another_format_is_refused_too(tmp_path: Path, server: ModelServer) -> None:
+    env = {"MOOT_MODEL": server.model}
+    assert run("debate", "Cats?", "--format", "duel", "--quick", env=env).code == 0
+    (tmp_path / "moot.yaml").write_text("formats: {panel: {max_round: 2}}\n")
+    (debate_id,) = DEBATE_ID.findall(run("debate", "--list", env=env).out)
+    said = (2, "moot: panel settings: max_round: not known, did you mean max_rounds?\n")
+    for words in (
+        ("debate", "Cats?", "--format", "duel"),
+        ("debate", "Cats?", "--format", "duel", "--estimate"),
+        ("fork", debate_id, "--at", "1"),
+    ):
+        ran = run(*words, env=env)
+        assert (ran.code, ran.err) == said, ran
+    told = run("doctor", env=env).out
+    assert told.count("✗ settings of panel\n    panel settings: max_round: not known, did you mean max_rounds?\n") == 1
+
+
 def test_a_misspelt_variable_is_named_with_the_one_that_was_meant() -> None:
     for words in (["doctor"], ["debate", "--list"]):
         ran = run(*words, env={"MOOT_MODLE": "x"})
@@ -138,6 +155,16 @@ def test_every_misspelt_variable_is_named_at_once() -> None:
     told = run("doctor", env={"MOOT_MODLE": "x", "MOOT_ZZZ": "x"}).out
     assert "the variable MOOT_MODLE is no setting, did you mean MOOT_MODEL?" in told
     assert "the variable MOOT_ZZZ is no setting; unset it" in told
+
+
+def test_a_misspelt_variable_of_a_provider_fails_and_one_of_another_program_is_told(server: ModelServer) -> None:
+    env = {"MOOT_MODEL": server.model, "DEEPSEEK_MODEL_JUGE": "x"}
+    ran = run("doctor", env=env)
+    said = "✗ variable DEEPSEEK_MODEL_JUGE\n    has no effect, did you mean DEEPSEEK_MODEL_JUDGE?\n"
+    assert (ran.code, said in ran.out) == (1, True), ran.out
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "OPENAI_MODEL": "x"})
+    said = "✓ variable OPENAI_MODEL\n    has no effect: MOOT_MODEL=openai:… is the model of every seat\n"
+    assert (ran.code, said in ran.out) == (0, True), ran.out
 
 
 def test_certificates_that_are_not_there_are_told() -> None:

@@ -229,9 +229,9 @@ class Models:
 
     def group_default(self, group: str) -> ModelChoice | None:
         """A provider's own variable for a group of seats, such as DEEPSEEK_MODEL_JUDGE."""
-        for provider in self.providers.values():
+        for provider in self.shown:
             variable = f"{provider.name.upper()}_MODEL_{group.upper()}"
-            if self._key(provider) and (model := self._environ.get(variable)):
+            if self.configured(provider) and (model := self._environ.get(variable)):
                 return ModelChoice(f"{provider.name}:{model}", f"{variable} is set")
         return None
 

@@ -23,6 +23,7 @@ from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError, ToolF
 from moot.llm.addresses import public_name
 from moot.llm.client import Timeouts
 from moot.llm.models import TRIAL_SECONDS, ModelChoice
+from moot.llm.variables import unread
 from moot.llm.weights import names
 from moot.records.documents import Place
 from moot.retrieval.tools import ToolServer
@@ -110,7 +111,7 @@ async def _checks() -> AsyncIterator[_Check]:
             yield await _check(f"decisions go to {chosen.decisions}", asyncio.to_thread(Place(chosen.decisions).check))
             yield _room_check(settings.data_folder())
             yield await _page_check(chosen)
-            for each in (*_certificate_checks(app.environ), *_name_checks(app)):
+            for each in (*_certificate_checks(app.environ), *_name_checks(app), *_variable_checks(app)):
                 yield each
             async for check in _prompt_checks(app):
                 yield check
@@ -190,6 +191,12 @@ def _name_checks(app: App) -> Iterator[_Check]:
             yield _Check(False, f"settings of {name}", str(error))
         else:
             yield _Check(True, f"settings of {name}")
+
+
+def _variable_checks(app: App) -> Iterator[_Check]:
+    seats = (seat for format in app.formats.values() for seat in format.seats if seat.player == "model")
+    for each in unread(app.environ, app.models.shown, {seat.group for seat in seats if not seat.like}):
+        yield _Check(not each.is_mistake, f"variable {each.variable}", each.why)
 
 
 def _room_check(folder: Path) -> _Check:
