@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,12 +16,29 @@ if TYPE_CHECKING:
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
+class _Help(click.HelpFormatter):
+    """Fits narrow terminals too: click breaks words rather than lines below 50 columns."""
+
+    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        columns = min(shutil.get_terminal_size().columns, max_width or 80) - 2
+        super().__init__(indent_increment, width or max(columns, 20), max_width)
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl(rows, col_max if self.width >= 50 else self.width // 3, col_spacing)
+
+
+class Context(click.Context):
+    formatter_class = _Help
+
+
 class Command(click.Command):
     """`does` is a function, or the module of the terminal and its function, after which the command is named.
 
     It is given what was parsed, and returns what is to be done, or an exit code when that is done. Without examples it
     is called with a debate, if it takes one, and nothing else.
     """
+
+    context_class = Context
 
     def __init__(
         self,
@@ -52,6 +70,8 @@ class Command(click.Command):
 
 class Commands(click.Group):
     """A group that tells what each of its commands does in a whole sentence, in the order in which they stand here."""
+
+    context_class = Context
 
     def __init__(self, name: str, help: str, *commands: click.Command, **more: Any) -> None:
         examples = [command.examples[0] for command in commands if isinstance(command, Command)]
