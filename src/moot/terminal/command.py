@@ -17,14 +17,16 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class _Help(click.HelpFormatter):
-    """Fits narrow terminals too: click breaks words rather than lines below 50 columns."""
+    """Fits narrow terminals too, where click would break words: it takes none to have less than this."""
+
+    LEAST = 50
 
     def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
-        columns = min(shutil.get_terminal_size().columns, max_width or 80) - 2
-        super().__init__(indent_increment, width or max(columns, 20), max_width)
+        room = shutil.get_terminal_size().columns - 2
+        super().__init__(indent_increment, max(room, 20) if room < self.LEAST else width, max_width)
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl(rows, col_max if self.width >= 50 else self.width // 3, col_spacing)
+        super().write_dl(rows, col_max if self.width >= self.LEAST else self.width // 3, col_spacing)
 
 
 class Context(click.Context):
