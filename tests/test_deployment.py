@@ -24,7 +24,7 @@ from moot.app import App
 from moot.core.debate import Status
 from moot.llm.providers import BUILT_IN
 from moot.runs.workers import PostgresQueue
-from moot.settings import AppSettings
+from moot.settings import FILE, AppSettings, config_folder
 from moot.store.postgres import PostgresPool, open_postgres
 from moot.store.sqlite import open_sqlite
 from moot.terminal.cli import cli
@@ -142,6 +142,13 @@ def test_health_is_asked_for_past_the_proxy_that_leads_to_providers() -> None:
             subprocess.run([sys.executable, "-c", code], env=environ, check=True, timeout=PATIENCE)
         server.shutdown()
     assert asked == ["/api/health"] * 2
+
+
+def test_a_file_that_is_mounted_as_the_page_says_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    (mounted,) = re.findall(r"`\./moot\.yaml:(\S+):ro`", PAGE)
+    (folder,) = re.findall(r"XDG_CONFIG_HOME=(\S+)", IMAGE)
+    monkeypatch.setenv("XDG_CONFIG_HOME", folder)
+    assert mounted == str(config_folder() / FILE)
 
 
 def test_the_image_begins_as_a_server_and_not_as_root() -> None:
