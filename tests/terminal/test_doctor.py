@@ -167,6 +167,45 @@ def test_a_misspelt_variable_of_a_provider_fails_and_one_of_another_program_is_t
     assert (ran.code, said in ran.out) == (0, True), ran.out
 
 
+@pytest.mark.parametrize(
+    ("settings", "what", "said"),
+    [
+        (
+            "webhooks: [{url: 'https://chat.example/x', secret_env: NO_KEY}]",
+            "webhook chat.example [0-9a-f]{6}",
+            "NO_KEY is not set; it should hold the key that signs the webhook",
+        ),
+        (
+            "workflow: {webhook: 'https://chat.example/x', secret_env: BAD_KEY}",
+            "workflow chat.example [0-9a-f]{6}",
+            "BAD_KEY holds no key: .*",
+        ),
+        (
+            "workflow: {command: 'nonesuch --title {title}'}",
+            "workflow nonesuch",
+            "there is no such program: install it, or name another",
+        ),
+        (
+            "workflow: {file: own.yaml/issues}",
+            "issues go to own.yaml/issues",
+            "it cannot be written to: name another folder",
+        ),
+        (
+            "judges: ['lab:x']\nproviders: {lab: {base_url: 'http://127.0.0.1:9/v1'}}",
+            r"model lab:x \(MOOT_JUDGES or moot.yaml\)",
+            "cannot reach http://127.0.0.1:9.*",
+        ),
+    ],
+)
+def test_what_would_fail_only_when_a_debate_is_over_is_told(
+    server: ModelServer, tmp_path: Path, settings: str, what: str, said: str
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text(f"{settings}\n")
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "MOOT_CONFIG": str(config), "BAD_KEY": "whsec_?"})
+    assert (ran.code, len(re.findall(f"✗ {what}\n    {said}\n", ran.out))) == (1, 1), ran.out
+
+
 def test_certificates_that_are_not_there_are_told() -> None:
     ran = run("doctor", env={"SSL_CERT_FILE": "/nowhere/company.pem"})
     said = "✗ certificates /nowhere/company.pem\n    SSL_CERT_FILE names no file; name one, or unset it\n"
