@@ -98,6 +98,14 @@ def test_ci_tries_every_python_that_the_package_names() -> None:
     assert f">={named[0]}" == PROJECT["requires-python"]
 
 
+def test_no_pattern_repeats_a_group_possessively_as_pythons_before_3_11_5_then_read_too_far() -> None:
+    found = {
+        str(file): re.findall(r".*\)(?:[*+?]|\{[\d,]+\})\+.*", file.read_text("utf-8"))
+        for file in ROOT.glob("src/**/*.py")
+    }
+    assert {file: lines for file, lines in found.items() if lines} == {}
+
+
 def test_what_the_package_index_shows_links_to_files_of_this_version_by_their_address() -> None:
     shown = str(importlib.metadata.metadata("moot").get_payload())
     ours = rf"https://(?:github\.com/moot-debate/moot/blob|raw\.githubusercontent\.com/moot-debate/moot)/v{PROJECT['version']}/"
