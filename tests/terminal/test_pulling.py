@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,11 @@ from test_screen import until
 
 from in_process import moot
 from model_server import PATIENCE
+from moot.app import App, build
+from moot.core.stored import StoredDebate
 from moot.llm import weights
+from moot.settings import load
+from moot.terminal import watch as watching
 from program import started
 
 CONTENT = b"GGUF" + bytes(50_000)
@@ -78,3 +83,24 @@ def test_who_stops_a_download_is_told_what_is_kept(file: str, kept: str) -> None
             f"moot: stopped fetching http://{address}/{file}.gguf{kept}\n"
         )
     assert process.returncode == 130
+
+
+async def test_who_leaves_while_the_built_in_model_is_fetched_is_told_how_the_debate_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = asyncio.Event()
+
+    async def fetch(app: App) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(watching, "_fetch_missing", fetch)
+    async with build(load()) as app:
+        record = await app.create("duel", "Cats?", {"model": "local:smollm2"})
+        watched = asyncio.create_task(watching.watch(app, StoredDebate(record), watching.Watching()))
+        await begun.wait()
+        watched.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await watched
+    said = f"moot: {record.id} was left; go on with: moot debate --resume {record.id}\n"
+    assert capsys.readouterr().err.endswith(said)
