@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,6 +21,8 @@ class _Help(click.HelpFormatter):
     LEAST = 50
 
     def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        import shutil  # slow to import
+
         room = shutil.get_terminal_size().columns - 2
         super().__init__(indent_increment, max(room, 20) if room < self.LEAST else width, max_width)
 
