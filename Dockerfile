@@ -31,6 +31,6 @@ VOLUME /data
 EXPOSE 8321
 # A server. A worker tells its health on the port of its metrics; see compose.yaml.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s \
-    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8321/api/health', timeout=4)"]
+    CMD ["python", "-c", "import urllib.request as web; web.build_opener(web.ProxyHandler({})).open('http://127.0.0.1:8321/api/health', timeout=4)"]
 ENTRYPOINT ["moot"]
 CMD ["serve", "--host", "0.0.0.0"]

@@ -26,10 +26,11 @@ quick-tests:
 	$(UV) run --no-sync pytest -n auto --dist worksteal --quick
 
 # A Chromium for the browser tests, where there is none.
+browser: AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 browser:
 	@command -v chromium >/dev/null || command -v apt-get >/dev/null || \
 		{ echo "install Chromium by your system's own way, so that 'chromium' is found"; exit 1; }
-	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	@command -v chromium >/dev/null || { $(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -y -qq chromium; }
 
 types:
 	$(UV) run --no-sync lint-imports --no-logo

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -43,6 +44,8 @@ def release(version: str) -> str:
         raise SystemExit(f"{version} does not come after {before}")
     if git("status", "--porcelain"):
         raise SystemExit("commit or put away what has changed first")
+    if not shutil.which("uv"):
+        raise SystemExit("uv is not on your PATH; the one that make brought is in .tools/bin")
     today = datetime.now(UTC).date().isoformat()
     (ROOT / "CHANGELOG.md").write_text(dated(changelog(), version, today))
     for name, pattern in PLACES.items():

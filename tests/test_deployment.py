@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import sqlite3
 import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
+from model_server import PATIENCE
 from moot.app import App
 from moot.core.debate import Status
 from moot.llm.providers import BUILT_IN
 from moot.runs.workers import PostgresQueue
-from moot.settings import AppSettings
+from moot.settings import FILE, AppSettings, config_folder
 from moot.store.postgres import PostgresPool, open_postgres
 from moot.store.sqlite import open_sqlite
 from moot.terminal.cli import cli
@@ -114,6 +119,36 @@ def test_health_is_asked_for_where_it_is_told() -> None:
     (asked,) = re.findall(r"HEALTHCHECK .*?CMD (\[.*?\])\n", IMAGE, re.DOTALL)
     assert f":{AppSettings.model_fields['port'].default}/api/health" in json.loads(asked)[-1]
     assert re.findall(r"EXPOSE (\d+)", IMAGE) == [str(AppSettings.model_fields["port"].default)]
+
+
+def test_health_is_asked_for_past_the_proxy_that_leads_to_providers() -> None:
+    (of_server,) = re.findall(r"HEALTHCHECK .*?CMD (\[.*?\])\n", IMAGE, re.DOTALL)
+    asked = []
+
+    class Health(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Health) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        for check in (json.loads(of_server), OURS["worker-1"]["healthcheck"]["test"][1:]):
+            code = re.sub(r":\d+/", f":{server.server_port}/", check[-1])
+            environ = {**os.environ, "HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
+            subprocess.run([sys.executable, "-c", code], env=environ, check=True, timeout=PATIENCE)
+        server.shutdown()
+    assert asked == ["/api/health"] * 2
+
+
+def test_a_file_that_is_mounted_as_the_page_says_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    (mounted,) = re.findall(r"`\./moot\.yaml:(\S+):ro`", PAGE)
+    (folder,) = re.findall(r"XDG_CONFIG_HOME=(\S+)", IMAGE)
+    monkeypatch.setenv("XDG_CONFIG_HOME", folder)
+    assert mounted == str(config_folder() / FILE)
 
 
 def test_the_image_begins_as_a_server_and_not_as_root() -> None:

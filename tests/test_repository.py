@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -35,6 +38,23 @@ def test_there_is_no_release_of_nothing() -> None:
 def test_no_release_comes_before_the_one_there_is(version: str) -> None:
     with pytest.raises(SystemExit, match=f"{version} does not come after {PROJECT['version']}"):
         RELEASE["release"](version)
+
+
+def test_a_release_that_cannot_be_finished_changes_nothing(tmp_path: Path) -> None:
+    for name in ("scripts/release.py", "pyproject.toml", "CITATION.cff"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    (tmp_path / "CHANGELOG.md").write_text(CHANGES)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").symlink_to(shutil.which("git") or "git")
+    (tmp_path / ".gitignore").write_text("bin\n")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "All"]):
+        subprocess.run([*git, *words], check=True)
+    release = [sys.executable, str(tmp_path / "scripts/release.py"), "99.0.0"]
+    ran = subprocess.run(release, env={"PATH": str(tmp_path / "bin")}, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (1, "uv is not on your PATH; the one that make brought is in .tools/bin\n")
+    assert subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True).stdout == ""
 
 
 def test_the_version_is_the_same_wherever_it_is_written() -> None:
@@ -76,6 +96,14 @@ def test_ci_tries_every_python_that_the_package_names() -> None:
     named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
     assert jobs["quick"]["strategy"]["matrix"]["python"] == named
     assert f">={named[0]}" == PROJECT["requires-python"]
+
+
+def test_no_pattern_repeats_a_group_possessively_as_pythons_before_3_11_5_then_read_too_far() -> None:
+    found = {
+        str(file): re.findall(r".*\)(?:[*+?]|\{[\d,]+\})\+.*", file.read_text("utf-8"))
+        for file in ROOT.glob("src/**/*.py")
+    }
+    assert {file: lines for file, lines in found.items() if lines} == {}
 
 
 def test_what_the_package_index_shows_links_to_files_of_this_version_by_their_address() -> None:

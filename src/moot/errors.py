@@ -243,8 +243,8 @@ def _instead(way: Sequence[int | str], model: type[BaseModel], whole: bool) -> s
     for setting in model.model_fields:
         for part in {part for each in _parts([model], setting) for part in each.model_fields}:
             owners.setdefault(part, []).append(setting)
-    if near := _nearest(name, owners):
-        return f", did you mean {near} of {' or '.join(owners[near])}? {listed}".rstrip()
+    if owned := nearest(name, owners):
+        return f", did you mean {owned} of {' or '.join(owners[owned])}? {listed}".rstrip()
     return listed and f"; {listed}"
 
 
@@ -307,13 +307,13 @@ def _place(fault: ErrorDetails, found: Sequence[ErrorDetails]) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """What somebody may have meant by a name that nothing has, as the end of a message; empty when nothing is near."""
-    near = _nearest(name, known)
+    near = nearest(name, known)
     return f", did you mean {near}?" if near else ""
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str | None:
     by_letters = {each.lower(): each for each in known}
     name = name[:40].lower()
     begun = sorted(each for each in by_letters if each.startswith(name) and len(name.strip("-")) > 2)
     near = begun or get_close_matches(name, by_letters, 1, 0.7)
-    return by_letters[near[0]] if near else ""
+    return by_letters[near[0]] if near else None

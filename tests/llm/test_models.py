@@ -76,6 +76,11 @@ async def test_without_any_choice_the_environment_decides(server: ModelServer) -
     assert await models({}) == " ".join(["local:smollm2"] * 3)
 
 
+async def test_a_server_that_wants_no_key_has_variables_for_groups_too() -> None:
+    expected = "deepseek:deepseek-chat deepseek:deepseek-chat ollama:wise"
+    assert await models({**KEYS, "OLLAMA_MODEL_JUDGE": "wise"}) == expected
+
+
 async def test_every_choice_says_why(server: ModelServer) -> None:
     async with app_with(KEYS, models={"judge": "openai:j"}) as app:
         debater, judge = (seat for seat in app.formats["duel"].seats if seat.name in ("debater_a", "judge"))
@@ -157,12 +162,22 @@ def test_a_name_is_a_provider_and_a_model(name: str, parsed: tuple[str, str]) ->
         ("ollama:", "'ollama:' names no model: write ollama:MODEL"),
         ("http://host/v1", "'http://host/v1' names no model: write http://host/v1#MODEL"),
         ("local:smolm2", r"no local model is named 'smolm2', did you mean smollm2\? known: smollm2\. .*"),
+        ("local:./no.gguf", r"cannot read the model file '\./no\.gguf': No such file or directory"),
         ("deepseek:chat", "deepseek needs a key: set DEEPSEEK_API_KEY, or choose another --model"),
     ],
 )
 async def test_a_name_that_cannot_work_is_refused_when_the_debate_is_created(name: str, said: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{said}$"):
         await models({}, {"model": name})
+
+
+@pytest.mark.parametrize("name", ["nobody:gpt-4", "local:smolm2", "local:./no.gguf"])
+@pytest.mark.parametrize("seat", ["model", "judges"])
+async def test_a_model_that_is_not_there_is_not_priced_and_one_whose_key_is_missing_is(name: str, seat: str) -> None:
+    async with app_with({}) as app:
+        with pytest.raises(InvalidInput, match=r"no provider in|no local model is named|cannot read the model file"):
+            await app.estimate("duel", "Cats?", {seat: [name] if seat == "judges" else name})
+        assert (await app.estimate("duel", "Cats?", {"model": "deepseek:deepseek-chat"})).most.cost
 
 
 async def test_what_deepseek_is_sent(server: ModelServer) -> None:

@@ -52,7 +52,31 @@ from moot.llm.client import Completion, Timeouts
     ("answer", "kind", "message"),
     [
         (failing("401 Unauthorized"), WrongKey, "acme refused the key: check ACME_API_KEY"),
-        (failing("403 Forbidden"), WrongKey, "acme refused the key: check ACME_API_KEY"),
+        (
+            failing("403 Forbidden", message="Country not supported"),
+            WrongKey,
+            "acme refused the key: check ACME_API_KEY (it says: Country not supported)",
+        ),
+        (
+            failing("400 Bad Request", message="API key not valid. Please pass a valid API key."),
+            WrongKey,
+            "acme refused the key: check ACME_API_KEY",
+        ),
+        (
+            failing("400 Bad Request", message="Incorrect API key provided: sk***ng."),
+            WrongKey,
+            "acme refused the key: check ACME_API_KEY",
+        ),
+        (
+            failing("400 Bad Request", message="Your credit balance is too low to access the Anthropic API."),
+            Refused,
+            "acme is out of credit: Your credit balance is too low to access the Anthropic API.",
+        ),
+        (
+            failing("403 Forbidden", message="Your newly created team doesn't have any credits yet."),
+            Refused,
+            "acme is out of credit: Your newly created team doesn't have any credits yet.",
+        ),
         (failing("402 Payment Required"), Refused, "acme is out of credit: no luck"),
         (failing("429 X", message="insufficient_quota"), Refused, "acme is out of credit: insufficient_quota"),
         (failing("404 Not Found"), UnknownModel, "acme has no model 'm1'; `moot models` shows what there is"),

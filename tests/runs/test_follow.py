@@ -261,12 +261,19 @@ async def test_the_store_is_not_looked_at_again_while_the_debate_runs_in_the_sam
             loads += 1
             return StoredDebate(replace(STORED.record, status=Status.RUNNING), STORED.turns)
 
+    waits, enough = 0, asyncio.Event()
+
+    def is_heard(debate_id: str) -> bool:
+        nonlocal waits
+        waits += 1
+        if waits == 3:
+            enough.set()
+        return here
+
     heard: asyncio.Queue[Event | None] = asyncio.Queue()
-    events = follow(
-        Running(), APP.formats, STORED.record.id, nullcontext(heard), EVENTS[-2].id, is_heard=lambda _: here
-    )
+    events = follow(Running(), APP.formats, STORED.record.id, nullcontext(heard), EVENTS[-2].id, is_heard=is_heard)
     reading = asyncio.create_task(anext(events))
-    await asyncio.sleep(0.1)
+    await enough.wait()
     heard.put_nowait(EVENTS[-1])
     assert await reading == EVENTS[-1]
     assert (loads == 1) is here

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from model_server import PATIENCE, ModelServer
 from moot.llm import models
 from moot.llm.client import Timeouts
 from program import run
+
+DEBATE_ID = re.compile(r"DEB-\w{8}")
 
 
 @pytest.fixture
@@ -124,6 +127,23 @@ def test_names_in_the_settings_that_nothing_has_are_refused_and_found(
     assert (refused.code, said in refused.err) == (2, True), refused.err
 
 
+def test_a_wrong_setting_of_another_format_is_refused_too(tmp_path: Path, server: ModelServer) -> None:
+    env = {"MOOT_MODEL": server.model}
+    assert run("debate", "Cats?", "--format", "duel", "--quick", env=env).code == 0
+    (tmp_path / "moot.yaml").write_text("formats: {panel: {max_round: 2}}\n")
+    (debate_id,) = DEBATE_ID.findall(run("debate", "--list", env=env).out)
+    said = (2, "moot: panel settings: max_round: not known, did you mean max_rounds?\n")
+    for words in (
+        ("debate", "Cats?", "--format", "duel"),
+        ("debate", "Cats?", "--format", "duel", "--estimate"),
+        ("fork", debate_id, "--at", "1"),
+    ):
+        ran = run(*words, env=env)
+        assert (ran.code, ran.err) == said, ran
+    told = run("doctor", env=env).out
+    assert told.count("✗ settings of panel\n    panel settings: max_round: not known, did you mean max_rounds?\n") == 1
+
+
 def test_a_misspelt_variable_is_named_with_the_one_that_was_meant() -> None:
     for words in (["doctor"], ["debate", "--list"]):
         ran = run(*words, env={"MOOT_MODLE": "x"})
@@ -135,6 +155,55 @@ def test_every_misspelt_variable_is_named_at_once() -> None:
     told = run("doctor", env={"MOOT_MODLE": "x", "MOOT_ZZZ": "x"}).out
     assert "the variable MOOT_MODLE is no setting, did you mean MOOT_MODEL?" in told
     assert "the variable MOOT_ZZZ is no setting; unset it" in told
+
+
+def test_a_misspelt_variable_of_a_provider_fails_and_one_of_another_program_is_told(server: ModelServer) -> None:
+    env = {"MOOT_MODEL": server.model, "DEEPSEEK_MODEL_JUGE": "x"}
+    ran = run("doctor", env=env)
+    said = "✗ variable DEEPSEEK_MODEL_JUGE\n    has no effect, did you mean DEEPSEEK_MODEL_JUDGE?\n"
+    assert (ran.code, said in ran.out) == (1, True), ran.out
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "OPENAI_MODEL": "x"})
+    said = "✓ variable OPENAI_MODEL\n    has no effect: MOOT_MODEL=openai:… is the model of every seat\n"
+    assert (ran.code, said in ran.out) == (0, True), ran.out
+
+
+@pytest.mark.parametrize(
+    ("settings", "what", "said"),
+    [
+        (
+            "webhooks: [{url: 'https://chat.example/x', secret_env: NO_KEY}]",
+            "webhook chat.example [0-9a-f]{6}",
+            "NO_KEY is not set; it should hold the key that signs the webhook",
+        ),
+        (
+            "workflow: {webhook: 'https://chat.example/x', secret_env: BAD_KEY}",
+            "workflow chat.example [0-9a-f]{6}",
+            "BAD_KEY holds no key: .*",
+        ),
+        (
+            "workflow: {command: 'nonesuch --title {title}'}",
+            "workflow nonesuch",
+            "there is no such program: install it, or name another",
+        ),
+        (
+            "workflow: {file: own.yaml/issues}",
+            "issues go to own.yaml/issues",
+            "it cannot be written to: name another folder",
+        ),
+        (
+            "judges: ['lab:x']\nproviders: {lab: {base_url: 'http://127.0.0.1:9/v1'}}",
+            r"model lab:x \(MOOT_JUDGES or moot.yaml\)",
+            "cannot reach http://127.0.0.1:9.*",
+        ),
+    ],
+)
+def test_what_would_fail_only_when_a_debate_is_over_is_told(
+    server: ModelServer, tmp_path: Path, settings: str, what: str, said: str
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text(f"{settings}\n")
+    ran = run("doctor", env={"MOOT_MODEL": server.model, "MOOT_CONFIG": str(config), "BAD_KEY": "whsec_?"})
+    assert (ran.code, len(re.findall(f"✗ {what}\n    {said}\n", ran.out))) == (1, 1), ran.out
 
 
 def test_certificates_that_are_not_there_are_told() -> None:

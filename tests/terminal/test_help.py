@@ -44,6 +44,20 @@ def test_the_first_help_shows_examples_and_whole_sentences() -> None:
     assert "..." not in shown.partition("Commands:")[2]
 
 
+@pytest.mark.parametrize("words", [(), ("serve",), ("export",), ("models",)], ids=" ".join)
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_help_fits_the_terminal_and_breaks_no_word(
+    words: tuple[str, ...], columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    cli([*words, "--help"], standalone_mode=False)
+    shown = capsys.readouterr().out.partition("Examples:")[0]
+    assert max(map(len, shown.splitlines())) <= columns
+    monkeypatch.setenv("COLUMNS", "80")
+    cli([*words, "--help"], standalone_mode=False)
+    assert shown.split() == capsys.readouterr().out.partition("Examples:")[0].split()
+
+
 @pytest.mark.parametrize("group", sorted({words[0] for words in COMMANDS if len(words) > 1}))
 def test_a_group_shows_an_example_of_each_of_its_commands(group: str) -> None:
     shown = run(group, "-h").out.partition("Examples:\n")[2].splitlines()

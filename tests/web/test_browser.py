@@ -666,6 +666,19 @@ def test_a_question_in_a_window_of_twice_the_size_scrolls_in_one_direction(theat
     assert page.evaluate("scrollX") == 0
 
 
+def test_ways_to_a_stronger_model_stand_in_even_columns(theatre: Theatre, page: Page) -> None:
+    theatre.settings.model = None
+    page.goto(theatre.url)
+    places = "[...document.querySelectorAll('.setup li > *')].map(each => each.getBoundingClientRect()).map(box => {})"
+    heights = page.evaluate(places.format("box.height"))
+    assert {*heights[::2]} == {min(heights)}, "each label is one line"
+    assert len({*heights[1::2]}) == 1, "each command is one line"
+    assert len({*page.evaluate(places.format("box.top"))}) == 2
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert {*page.evaluate(places.format("box.height"))[::2]} == {min(heights)}
+    assert len({*page.evaluate(places.format("box.left"))}) == 1
+
+
 def test_a_chart_on_a_phone_begins_where_its_mean_is(theatre: Theatre, page: Page) -> None:
     debate_id = theatre.create("duel", "Cats are better than dogs", max_rounds=1, judgings=2)
     theatre.until(debate_id, Status.FINISHED)

@@ -52,7 +52,7 @@ class Drafts:
 
     async def new(self, format: str, topic: str, settings: Mapping[str, JsonValue], background: str = "") -> Record:
         chosen = known_formats.find(self.formats, format)
-        self.check_names()
+        self._check_configured()
         checked = _extended(self._check_settings(chosen, await _with_sources(settings)))
         if checked.precedents:
             checked = await self._with_precedents(checked, topic)
@@ -100,6 +100,12 @@ class Drafts:
             if name not in seats:
                 raise InvalidInput(f"settings: models.{name}: no format has such a seat{meant(name, seats)}")
 
+    def _check_configured(self) -> None:
+        """Raises InvalidInput for what is wrong in the settings, also where it is about another format."""
+        self.check_names()
+        for name in self.settings.formats:
+            self.defaults(self.formats[name])
+
     def defaults(self, format: AnyFormat) -> Settings:
         """What a debate has that chooses nothing. Raises InvalidInput where the configuration cannot be used for it."""
         return self._check_settings(format, {})
@@ -109,6 +115,7 @@ class Drafts:
 
         Without a position it is the last one at which there is something left to play.
         """
+        self._check_configured()
         before, format = origin.record, known_formats.of_record(self.formats, origin.record)
         if before.format_version > format.version:
             newer = f"follows version {before.format_version} of {before.format}, newer than this moot knows"

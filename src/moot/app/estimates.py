@@ -34,6 +34,8 @@ class Expected:
 
 
 async def expected(app: App, record: Record) -> Expected:
+    for seat in record.seats.values():
+        app.models.check_name(seat.model, here=not app.is_shared)
     format, templates = of_record(app.formats, record), partial(longest_templates, app.library)
     price = app.models.prices.cost
     with _no_collecting():

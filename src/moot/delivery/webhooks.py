@@ -69,6 +69,19 @@ def signature(notice_id: str, timestamp: int, body: bytes, key: bytes) -> str:
     return f"v1,{base64.b64encode(hmac.digest(key, signed, 'sha256')).decode()}"
 
 
+def key_of(hook: Webhook, environ: Mapping[str, str]) -> bytes | None:
+    """What signs it, if anything does. Raises ValueError where the variable that should hold the key does not."""
+    if hook.secret_env is None:
+        return None
+    secret = environ.get(hook.secret_env)
+    if not secret:
+        raise ValueError(f"{hook.secret_env} is not set; it should hold the key that signs the webhook")
+    try:
+        return signing_key(secret)
+    except ValueError as error:
+        raise ValueError(f"{hook.secret_env} holds no key: {error}") from None
+
+
 def signing_key(secret: str) -> bytes:
     """The key's bytes. Raises ValueError when what should be base64 is none."""
     if not secret.startswith("whsec_"):
@@ -125,16 +138,8 @@ def opened() -> ClientSession:
 
 def _headers(id: str, body: bytes, hook: Webhook, environ: Mapping[str, str], timestamp: int) -> dict[str, str]:
     headers = {"Content-Type": "application/json", "webhook-id": id, "webhook-timestamp": str(timestamp)}
-    if hook.secret_env is None:
-        return headers
-    secret = environ.get(hook.secret_env)
-    if not secret:
-        raise ValueError(f"{hook.secret_env} is not set; it should hold the key that signs the webhook")
-    try:
-        key = signing_key(secret)
-    except ValueError as error:
-        raise ValueError(f"{hook.secret_env} holds no key: {error}") from None
-    return {**headers, "webhook-signature": signature(id, timestamp, body, key)}
+    key = key_of(hook, environ)
+    return headers if key is None else {**headers, "webhook-signature": signature(id, timestamp, body, key)}
 
 
 def _answered(response: ClientResponse) -> Attempt:

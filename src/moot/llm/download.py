@@ -55,7 +55,10 @@ class _Told(NamedTuple):
 
 
 async def download(url: str, target: Path, sha256: str | None, progress: Progress) -> Fetched:
-    """Fetch a file; what an earlier attempt left at `target`.part is gone on with if the server still has the same."""
+    """Fetch a file; what an earlier attempt left at `target`.part is gone on with if the server still has the same.
+
+    A CancelledError says what is kept.
+    """
     part = _Part(url, target.with_name(f"{target.name}.part"))
     with alone(target.with_name(f"{target.name}.lock")) as free:
         if not free:
@@ -70,6 +73,8 @@ async def _download(part: _Part, target: Path, sha256: str | None, progress: Pro
             told = await _fetch_patiently(session, part, progress)
         except OSError as error:  # of files: those of the line were told
             raise InvalidInput(f"cannot write {part.path}: {error.strerror or error}{part.kept}") from None
+        except asyncio.CancelledError:
+            raise asyncio.CancelledError(f"stopped fetching {part.name}{part.kept}") from None
     found = await asyncio.to_thread(_sha256_of, part.path)
     expected = sha256 or told.sha256
     if expected and found != expected.lower():

@@ -22,6 +22,13 @@ _NO_SUCH_MODEL = re.compile(
     r"model_not_found|(unknown|invalid|no such|not a valid) model|model\b.{0,200}(not exist|not found|not available)",
     re.IGNORECASE | re.DOTALL,
 )
+_WRONG_KEY = re.compile(r"api key not valid|(incorrect|invalid) api key", re.IGNORECASE)
+"""As Gemini and xAI say it with a 400."""
+_NO_CREDIT = re.compile(
+    r"credit balance is too low"  # Anthropic, with a 400
+    r"|(any|no|insufficient|not enough|out of) credits?\b",  # xAI, with a 403
+    re.IGNORECASE,
+)
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size"  # codes of OpenAI and llama.cpp
     r"|maximum (context|prompt) length"  # OpenAI, DeepSeek, vLLM, Mistral, OpenRouter; xAI
@@ -69,10 +76,12 @@ def fault(
 ) -> ModelError:
     """The error to raise; `now` is seconds since the epoch, for a Retry-After that is a date."""
     status, said = refusal.status, refusal.words
-    if status in (401, 403):
-        return WrongKey(f"{name} {'refused the' if has_key else 'wants a'} key: check {key_hint}")
-    if status == 402 or b"insufficient_quota" in refusal.body:
+    if status == 402 or b"insufficient_quota" in refusal.body or (status in (400, 403) and _NO_CREDIT.search(said)):
         return Refused(f"{name} is out of credit: {said}")
+    if status in (401, 403) or (status == 400 and _WRONG_KEY.search(said)):
+        # With a 403 the key may be right, and the country wrong.
+        also = f" (it says: {said})" if status == 403 and said.strip() else ""
+        return WrongKey(f"{name} {'refused the' if has_key else 'wants a'} key: check {key_hint}{also}")
     if refusal.too_long:
         return _does_not_fit(name, said)
     if status == 404 or (status in (400, 422) and _NO_SUCH_MODEL.search(said)):

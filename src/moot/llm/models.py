@@ -32,10 +32,8 @@ from moot.llm.weights import (
     fetch_built_in,
     find_weights,
     missing_runtime,
-    names,
-    no_such,
 )
-from moot.settings import LOCAL_NAME, Price, ProviderSettings
+from moot.settings import Price, ProviderSettings
 
 if TYPE_CHECKING:
     import aiohttp
@@ -133,13 +131,19 @@ class Models:
 
     def check(self, name: str, here: bool = False) -> None:
         """Raises InvalidInput when no call could ever be made under this name; `here` when this machine makes it."""
+        self.check_name(name, here)
+        if not isinstance(self.tape, Recording):
+            self._provider(parse_name(name, self.providers))
+
+    def check_name(self, name: str, here: bool = False) -> None:
+        """The same, but for a key that is missing."""
         refuse_secrets(name)
-        parsed = parse_name(name, self.providers)
-        if isinstance(self.tape, Recording):
-            return
-        self._provider(parsed)
-        if here and parsed.provider == "local" and LOCAL_NAME.fullmatch(parsed.model) and parsed.model not in names():
-            raise InvalidInput(no_such(parsed.model))
+        provider, model = parse_name(name, self.providers)
+        if here and provider == "local" and model != BUILT_IN_NAME and not isinstance(self.tape, Recording):
+            try:
+                find_weights(model)
+            except Unreachable as error:
+                raise InvalidInput(str(error)) from None
 
     async def default(self) -> ModelChoice:
         """What there is: a key in the environment, a server on this machine that is running, or the built-in model."""
@@ -225,9 +229,9 @@ class Models:
 
     def group_default(self, group: str) -> ModelChoice | None:
         """A provider's own variable for a group of seats, such as DEEPSEEK_MODEL_JUDGE."""
-        for provider in self.providers.values():
+        for provider in self.shown:
             variable = f"{provider.name.upper()}_MODEL_{group.upper()}"
-            if self._key(provider) and (model := self._environ.get(variable)):
+            if self.configured(provider) and (model := self._environ.get(variable)):
                 return ModelChoice(f"{provider.name}:{model}", f"{variable} is set")
         return None
 

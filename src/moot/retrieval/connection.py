@@ -155,6 +155,5 @@ async def _end(process: Process) -> None:
 
 
 async def _ended(process: Process) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(GRACE_SECONDS):
-            await process.wait()
+    with anyio.move_on_after(GRACE_SECONDS):  # not asyncio.timeout: before 3.11.3 that fails in a cancelled task
+        await process.wait()

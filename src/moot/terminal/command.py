@@ -15,12 +15,33 @@ if TYPE_CHECKING:
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
+class _Help(click.HelpFormatter):
+    """Fits narrow terminals too, where click would break words: it takes none to have less than this."""
+
+    LEAST = 50
+
+    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        import shutil  # slow to import
+
+        room = shutil.get_terminal_size().columns - 2
+        super().__init__(indent_increment, max(room, 20) if room < self.LEAST else width, max_width)
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl(rows, col_max if self.width >= self.LEAST else self.width // 3, col_spacing)
+
+
+class Context(click.Context):
+    formatter_class = _Help
+
+
 class Command(click.Command):
     """`does` is a function, or the module of the terminal and its function, after which the command is named.
 
     It is given what was parsed, and returns what is to be done, or an exit code when that is done. Without examples it
     is called with a debate, if it takes one, and nothing else.
     """
+
+    context_class = Context
 
     def __init__(
         self,
@@ -52,6 +73,8 @@ class Command(click.Command):
 
 class Commands(click.Group):
     """A group that tells what each of its commands does in a whole sentence, in the order in which they stand here."""
+
+    context_class = Context
 
     def __init__(self, name: str, help: str, *commands: click.Command, **more: Any) -> None:
         examples = [command.examples[0] for command in commands if isinstance(command, Command)]

@@ -19,15 +19,20 @@ from moot import settings
 from moot.app import App, build
 from moot.app.drafts import CHOSEN
 from moot.core.own_prompts import OwnPrompts
+from moot.core.webhooks import Webhook
+from moot.delivery.webhooks import key_of
 from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError, ToolFailed, meant
 from moot.llm.addresses import public_name
 from moot.llm.client import Timeouts
 from moot.llm.models import TRIAL_SECONDS, ModelChoice
+from moot.llm.variables import unread
 from moot.llm.weights import names
 from moot.records.documents import Place
 from moot.retrieval.tools import ToolServer
 from moot.terminal.exits import Exit
 from moot.terminal.tables import print_table, say
+from moot.text.commands import words
+from moot.text.files import is_writable
 from moot.text.plain import printable
 from moot.web.guard import access
 
@@ -110,7 +115,12 @@ async def _checks() -> AsyncIterator[_Check]:
             yield await _check(f"decisions go to {chosen.decisions}", asyncio.to_thread(Place(chosen.decisions).check))
             yield _room_check(settings.data_folder())
             yield await _page_check(chosen)
-            for each in (*_certificate_checks(app.environ), *_name_checks(app)):
+            for each in (
+                *_certificate_checks(app.environ),
+                *_name_checks(app),
+                *_variable_checks(app),
+                *_told_checks(app),
+            ):
                 yield each
             async for check in _prompt_checks(app):
                 yield check
@@ -192,6 +202,42 @@ def _name_checks(app: App) -> Iterator[_Check]:
             yield _Check(True, f"settings of {name}")
 
 
+def _variable_checks(app: App) -> Iterator[_Check]:
+    seats = (seat for format in app.formats.values() for seat in format.seats if seat.player == "model")
+    for each in unread(app.environ, app.models.shown, {seat.group for seat in seats if not seat.like}):
+        yield _Check(not each.is_mistake, f"variable {each.variable}", each.why)
+
+
+def _told_checks(app: App) -> Iterator[_Check]:
+    """Who is told of debates, and what decisions are handed to; nothing is sent."""
+    for hook in app.settings.webhooks:
+        yield _key_check(f"webhook {hook.name}", hook, app.environ)
+    if (workflow := app.settings.workflow) is None:
+        return
+    if workflow.webhook:
+        hook = Webhook(url=workflow.webhook, secret_env=workflow.secret_env)
+        yield _key_check(f"workflow {hook.name}", hook, app.environ)
+    if workflow.command:
+        program = words(workflow.command)[0]
+        there = shutil.which(program, path=app.environ.get("PATH")) is not None
+        yield _Check(
+            there, f"workflow {program}", "" if there else "there is no such program: install it, or name another"
+        )
+    if workflow.file:
+        there = is_writable(workflow.file)
+        yield _Check(
+            there, f"issues go to {workflow.file}", "" if there else "it cannot be written to: name another folder"
+        )
+
+
+def _key_check(what: str, hook: Webhook, environ: Mapping[str, str]) -> _Check:
+    try:
+        key_of(hook, environ)
+    except ValueError as error:
+        return _Check(False, what, str(error))
+    return _Check(True, what)
+
+
 def _room_check(folder: Path) -> _Check:
     while not folder.exists():
         folder = folder.parent
@@ -240,7 +286,10 @@ async def _choices(app: App) -> AsyncIterator[ModelChoice]:
             for seat in format.seats:
                 if seat.player == "model" and configured.seated(seat):
                     choice = await app.drafts.choose_model(seat, configured)
-                    yield choice._replace(why=f"formats.{format.name}") if choice.why == CHOSEN else choice
+                    named = (
+                        "MOOT_JUDGES or moot.yaml" if choice.name in app.settings.judges else f"formats.{format.name}"
+                    )
+                    yield choice._replace(why=named) if choice.why == CHOSEN else choice
 
 
 async def _tools(server: ToolServer, named: Sequence[str]) -> None:

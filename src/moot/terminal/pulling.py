@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from moot.llm import weights
 from moot.llm.addresses import public_name
 from moot.llm.download import Progress
 from moot.terminal.command import refuse_unused
+from moot.terminal.exits import Exit, print_error
 from moot.terminal.tables import say
 from moot.text.plain import printable
 
@@ -21,7 +23,15 @@ from moot.text.plain import printable
 def pull(source: str, name: str | None, hub: str, sha256: str | None) -> Coroutine[None, None, None]:
     if source == weights.BUILT_IN_NAME or "://" in source:
         refuse_unused("beside an address or the built-in model", unused=("hub",))
-    return _pull(source, name, hub, sha256)
+    return _telling_when_stopped(_pull(source, name, hub, sha256))
+
+
+async def _telling_when_stopped(pulling: Coroutine[None, None, None]) -> None:
+    try:
+        await pulling
+    except asyncio.CancelledError as stopped:  # by Ctrl-C
+        print_error(str(stopped) or "stopped; nothing of it is kept", Exit.INTERRUPTED)
+        raise
 
 
 async def _pull(source: str, name: str | None, hub: str, sha256: str | None) -> None:

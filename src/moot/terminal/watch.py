@@ -90,7 +90,11 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
         named = "The built-in model" if BUILT_IN_MODEL in small else min(small)
         print_note(Console(stderr=True), printable(TINY.format(named) + made_for), "yellow")
     if BUILT_IN_MODEL in small:
-        await _fetch_missing(app)
+        try:
+            await _fetch_missing(app)
+        except asyncio.CancelledError:  # by Ctrl-C
+            _say_left(record.id)
+            raise
     if not how.as_json:
         console = Console()
         console.print(introduction(reading), soft_wrap=not console.is_terminal)
@@ -99,9 +103,7 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
             with closing(view_of(reading, how.as_json)) as view:
                 ending, asked = await _run_interruptibly(app, reading, view, playing)
             if ending is None:
-                return print_error(
-                    f"{record.id} was left; go on with: moot debate --resume {record.id}", Exit.INTERRUPTED
-                )
+                return _say_left(record.id)
             if asked is None or not how.talks:
                 return await _conclude(app, record.id, ending, asked, how)
             if left := await ask_person(app, asked, reading.format):
@@ -110,6 +112,10 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
             if playing.here and reading.record.status not in (Status.QUEUED, Status.WAITING, Status.STOPPED):
                 print_note(Console(), f"{record.id} goes on elsewhere; see it with: moot show {record.id}")
                 return Exit.DONE
+
+
+def _say_left(debate_id: str) -> Exit:
+    return print_error(f"{debate_id} was left; go on with: moot debate --resume {debate_id}", Exit.INTERRUPTED)
 
 
 async def _fetch_missing(app: App) -> None:

@@ -28,7 +28,7 @@ ROUNDED, EXACT = 0.005, 1e-9
 """What was computed from figures beside it may be off by this share; from one that stands elsewhere, not at all."""
 NUMBER = re.compile(
     r"(?<![\dA-Za-zÀ-ɏ_.,:/^])(?<![A-Za-zÀ-ɏ]-)(?P<minus>[-−])?"
-    r"(?P<digits>[1-9]\d{0,2}(?: \d{3})++(?!\d)(?:[.,]\d++)?|\d++(?:[.,'’٬٫\u00a0\u2009\u202f]\d++)*+)"
+    r"(?P<digits>[1-9]\d{0,2}(?>(?: \d{3})+)(?!\d)(?:[.,]\d++)?|\d++(?>(?:[.,'’٬٫\u00a0\u2009\u202f]\d++)*))"
     r"(?![:/]\d|[²³¹⁰⁴-⁹])"
     r"(?P<percent>\s?[%‰٪％])?"
     r"(?:(?P<glued>[kKMB]|bn|mn|m(?=\b))(?!\w)|\s?(?P<million>M)(?=\s?[€$£])|(?P<signs>[千万萬億亿천만억])"
