@@ -7,6 +7,7 @@ of a script. What a process must show from its very start on (its imports, its e
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -85,12 +86,17 @@ class ForkedPopen(subprocess.Popen[Any]):
 def serve(asked: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Fork for every order; returns in the new processes only, with what each is to do."""
     while True:
-        byte, files, *_ = socket.recv_fds(asked, 1, 3)
+        try:
+            byte, files, *_ = socket.recv_fds(asked, 1, 3)
+        except ConnectionResetError:  # whoever asked was killed before it read an answer
+            os._exit(0)
         if not byte:
             os._exit(0)
         order = b""
         while not order.endswith(b"\n"):
-            order += asked.recv(2**20)
+            if not (more := asked.recv(2**20)):
+                os._exit(0)
+            order += more
         reading, writing = os.pipe()
         if not (between := os.fork()):  # its end makes its child one of whoever asks
             between = os.getpid()
@@ -103,7 +109,8 @@ def serve(asked: socket.socket) -> tuple[dict[str, Any], list[int]]:
                 time.sleep(0.001)
             return json.loads(order), files
         os.waitpid(between, 0)
-        asked.sendall(os.read(reading, 20))
+        with contextlib.suppress(BrokenPipeError):
+            asked.sendall(os.read(reading, 20))
         for given in (reading, writing, *files):
             os.close(given)
 
