@@ -145,7 +145,7 @@ class Answer(BaseModel):
 Evidence: TypeAlias = Literal["search", "cited", "none"]
 
 
-@value(frozen=True, slots=True)
+@value(frozen=True)
 class Step:
     """The script's request: this seat, this kind, this round, now."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,7 +23,6 @@ from moot.core.prompts import Prompts, layout
 from moot.core.replay import rehearse
 from moot.core.research import FOUND, MAX_FOUND, MAX_TOOLS, RESEARCH, RESEARCHER, asking
 from moot.core.script import Debate
-from moot.core.value import changed
 from moot.text.plain import CHARACTERS_PER_TOKEN, estimated_tokens
 
 log = logging.getLogger(__name__)
@@ -243,15 +242,15 @@ class _Rehearsal:
             return Turn(
                 position=position, seat=step.seat, kind=step.kind, round=round, marks=marks, content=content, data=data
             )
-        usual, cap, model = _usual(size.cap), _characters(size.cap), player.model
-        researched, limited = step.kind == RESEARCH, self._debate.debating and step.kind not in self._debate.checks
-        made_up = FINDINGS if researched else MadeUp(cap, _characters(usual), limited)
+        model, researched = player.model, step.kind == RESEARCH
+        limited = self._debate.debating and step.kind not in self._debate.checks
+        made_up = FINDINGS if researched else _made_up(size.cap, limited)
         self._measure.made_up[position] = made_up
         if self._at_most:
             told = self._forms.told(step, player)
             asked = Asked(model, size.longest, size.limited, told, size.cap, added(step, size.cap), limited)
             self._taken.append(asked)
-            self._forms.add(step, position, cap if step.answer else 0)
+            self._forms.add(step, position, _characters(size.cap) if step.answer else 0)
         return Turn(
             position=position,
             seat=step.seat,
@@ -259,7 +258,7 @@ class _Rehearsal:
             round=round,
             content=mark(position) if (made_up.most if self._at_most else made_up.typical) else "",
             data=_found(position) if researched else self._answer(step.answer, position) if step.answer else None,
-            usage=NO_USAGE if self._at_most else self._usage(model, size.length, usual, size.known),
+            usage=NO_USAGE if self._at_most else self._usage(model, size.length, _usual(size.cap), size.known),
             model=model,
             marks=marks,
         )
@@ -277,9 +276,8 @@ class _Rehearsal:
 
     def _usage(self, model: str, characters: int, output: int, known: int = 0) -> Usage:
         tokens, cached = estimated_tokens(characters), known // CHARACTERS_PER_TOKEN
-        usage = Usage(input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
-        cost = self._price(model, usage)
-        return usage if cost is None else changed(usage, cost=cost)
+        taken = partial(Usage, input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
+        return taken(cost=self._price(model, taken()))
 
     def _answer(self, form: type[Answer], position: int) -> JsonObject:
         if form not in self._answers:
@@ -357,6 +355,11 @@ class _Rehearsal:
 
 def _found(position: int) -> JsonObject:
     return {"calls": [{"tool": "search", "text": mark(position)}]}
+
+
+@lru_cache(maxsize=1000)
+def _made_up(cap: int, limited: bool) -> MadeUp:
+    return MadeUp(_characters(cap), _characters(_usual(cap)), limited)
 
 
 def _usual(cap: int) -> int:

@@ -123,7 +123,8 @@ class Prompts:
     def told(self, format: AnyFormat, debate: Debate[Any], step: Step) -> list[str]:
         """The instructions that a seat which is shown these turns alone reads again."""
         shown: Any = step.visible
-        own = (turn for turn in debate.of_seat(step.seat) if turn.position in shown and _sees(format, step, turn))
+        turns = (debate.transcript[at] for at in sorted(shown))
+        own = (turn for turn in turns if turn.seat == step.seat and _sees(format, step, turn))
         return [self._told(format, debate, turn.position) for turn in own]
 
     def _told(self, format: AnyFormat, debate: Debate[Any], at: int) -> str:

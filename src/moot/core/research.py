@@ -6,7 +6,8 @@ numbered on from those of the settings, in the order of the turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import BaseModel, BeforeValidator, Field
@@ -80,7 +81,7 @@ class Call(BaseModel):
     def name(self) -> str:
         return " ".join(as_name(f"search: {self.query} ({self.tool})").split())[:MAX_NAME].strip()
 
-    @property
+    @cached_property
     def source(self) -> Source | None:
         """What it found, unless that stands in another source."""
         found = not self.error and self.tool != FOLDER and self.text.strip()
@@ -120,11 +121,6 @@ def is_research(turn: Turn) -> bool:
     return (turn.seat, turn.kind) == (RESEARCHER.name, RESEARCH)
 
 
-def calls(turn: Turn) -> Iterator[Call]:
+def calls(turn: Turn) -> Sequence[Call]:
     made: Any = (turn.data or {}).get("calls", []) if is_research(turn) else []
-    return (Call.model_validate(each) for each in made)
-
-
-def found(turn: Turn) -> tuple[Source, ...]:
-    """The sources that a turn has found."""
-    return tuple(source for call in calls(turn) if (source := call.source)) if is_research(turn) else ()
+    return [Call.model_validate(each) for each in made]

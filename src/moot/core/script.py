@@ -25,7 +25,7 @@ from moot.core.debate import (
 from moot.core.duration import LATELY, SLACK, pace_of_all, span_seconds
 from moot.core.evidence import resolved, searches
 from moot.core.record import usage_of
-from moot.core.research import MAX_FOUND, Finding, found, researching
+from moot.core.research import MAX_FOUND, Call, Finding, calls, is_research, researching
 from moot.core.value import changed
 from moot.sources.source import Source
 from moot.text.language import Language, language_of
@@ -37,6 +37,7 @@ Script: TypeAlias = Generator[tuple[Step, ...], tuple[Turn, ...], T]
 """A script, or a part of one that comes to something."""
 Lazy: TypeAlias = T | Callable[[], T]
 """An outcome, or what makes it: one that reads much is made when it is asked for, and never in a rehearsal."""
+NOT_KEPT: Any = object()
 
 
 class Concluded(Exception):
@@ -221,12 +222,17 @@ class Debate(Generic[S]):
     def of_seat(self, seat: str) -> Sequence[Turn]:
         return self._of_seat.get(seat, ())
 
+    def calls(self, turn: Turn) -> Sequence[Call]:
+        """What was looked up in a turn; what it found are sources."""
+        return self.once(("calls", turn.position), lambda: calls(turn)) if is_research(turn) else ()
+
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What a format derives from turns, made the first time it is asked for; the key says which turns."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        kept: T = self._kept[key]
-        return kept
+        kept = self._kept.get(key, NOT_KEPT)
+        if kept is NOT_KEPT:
+            kept = self._kept[key] = make()
+        found: T = kept
+        return found
 
     def model_of(self, step: Step) -> str:
         return step.model or self.seats[step.seat].model
@@ -285,7 +291,7 @@ class Debate(Generic[S]):
         self._usage += turn.usage
         self._rounds.setdefault(turn.round, []).append(turn)
         self._of_seat.setdefault(turn.seat, []).append(turn)
-        for source in found(turn):
+        for source in filter(None, (call.source for call in self.calls(turn))):
             number = len(self.settings.sources) + len(self.findings) + 1
             tag = f"S{number:03}" if self.rehearsed else f"S{number}"  # rounds that are alike are alike in length
             self.findings.setdefault(source, Finding(tag, turn.position))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moot.core.debate import Settings, Turn
-from moot.core.research import Call, calls
+from moot.core.research import Call
 from moot.sources.passages import outline
 from moot.sources.source import Source, tags
 
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 
 def looked_up(debate: Debate[Any], turn: Turn) -> Iterator[Shown | Call]:
     """What a turn of research has brought: sources with their tags, passages of others, and calls that failed."""
-    for call in calls(turn):
+    for call in debate.calls(turn):
         if source := call.source:
             tag, position = debate.findings[source]
             yield Shown(tag, source.name, size(source.text), source.text if position == turn.position else SEE_ABOVE)

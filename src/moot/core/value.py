@@ -19,10 +19,7 @@ else:
 
 
 def changed(thing: T, **changes: object) -> T:
-    """As `dataclasses.replace`, which takes ten times as long."""
+    """As `dataclasses.replace`, which takes many times as long, for what has no slots."""
     made = object.__new__(type(thing))
-    for name in type(thing).__slots__:  # type: ignore[attr-defined]
-        setattr(made, name, getattr(thing, name))
-    for name, new in changes.items():
-        setattr(made, name, new)
+    made.__dict__ = {**thing.__dict__, **changes}
     return made

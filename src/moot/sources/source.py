@@ -32,7 +32,7 @@ def _one_line(name: str) -> str:
 
 
 def _not_empty(text: str) -> str:
-    if not text.strip():
+    if not text or text.isspace():
         raise PydanticCustomError("empty", "is empty; give the document's text, or leave the source out")
     return text
 

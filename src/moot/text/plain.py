@@ -101,7 +101,8 @@ def clean(value: JsonValue) -> JsonValue:
     if isinstance(value, int) and value.bit_length() > 63:
         return str(value)
     if isinstance(value, str):
-        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+        text = value.replace("\0", "\ufffd")
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
     if isinstance(value, list):
         return [clean(item) for item in value]
     if isinstance(value, dict):

@@ -86,7 +86,8 @@ def _handed_in(turn: Turn) -> Iterator[tuple[int, str]]:
 
 
 def _all_quoted(debate: Debate[Any], turn: Turn) -> Iterator[Quote]:
-    idea, sources = debate.settings.quotable(debate.topic), debate.sources_before(turn.position)
+    idea = debate.once("quotable", lambda: debate.settings.quotable(debate.topic))
+    sources = debate.sources_before(turn.position)
     handed_in = [each for each in quoted(turn, idea) if not (each.false and _stands_in(each.text, sources))]
     yield from handed_in
     if not (in_prose := tuple(_in_prose(turn.content, bool(sources)))):

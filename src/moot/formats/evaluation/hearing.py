@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate
+from moot.core.value import changed
 from moot.formats.evaluation.answers import Arguments, FullJudgment, Reply
 from moot.formats.evaluation.concessions import concessions, other
 from moot.formats.evaluation.evidence import MIN_WORDS, all_quoted, misquoted
@@ -125,9 +126,17 @@ def _examined(debate: Evaluating, hearing: TopicDebate) -> dict[str, object]:
 
 
 def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
-    names = shown_names(debate, hearing.number, view.mirrored)
-    answered, visible = len(hearing.turns) > len(SIDES), hearing.visible
-    step = Step(
+    """All judgings of one order are the same step but for its wording."""
+    visible, mirrored = hearing.visible, view.mirrored
+    step = debate.once(("judging", visible, mirrored), lambda: _judging(debate, hearing, visible, mirrored))
+    worded = changed(step, variables={**step.variables, "wording": view.wording})
+    return judged_again(debate, worded, view, SIDES, hearing.turns)
+
+
+def _judging(debate: Evaluating, hearing: TopicDebate, visible: frozenset[int], mirrored: bool) -> Step:
+    names = shown_names(debate, hearing.number, mirrored)
+    answered = len(hearing.turns) > len(SIDES)
+    return Step(
         "arbiter",
         "verdict",
         hearing.number,
@@ -142,11 +151,9 @@ def judging(debate: Evaluating, hearing: TopicDebate, view: JudgeView) -> Step:
             "last_speaker": names[hearing.turns[-1].seat] if answered else "",
             **debate.once(("examined", visible), partial(_examined, debate, hearing)),
             "shortest": MIN_WORDS,
-            "wording": view.wording,
         },
         visible=visible,
     )
-    return judged_again(debate, step, view, SIDES, hearing.turns)
 
 
 def _judgment_for(names: Mapping[str, str]) -> type[FullJudgment]:
