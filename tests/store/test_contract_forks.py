@@ -60,7 +60,7 @@ async def test_a_fork_begins_with_whole_copies_and_says_where_it_comes_from(stor
     created = await store.create(FORK, turns=TURNS)
 
     assert created == replace(FORK, created_at=created.created_at)
-    assert await store.load("DEB-2") == StoredDebate(created, COPIES)
+    assert await store.load("DEB-2") == await store.load_for_run("DEB-2") == StoredDebate(created, COPIES)
     assert (await store.load("DEB-1")).turns == ()
     assert (await store.list(limit=1)) == (created,)
 

@@ -12,8 +12,9 @@ from moot.core.changes import Wish
 from moot.core.control import Control
 from moot.core.debate import Failure, HumanReply, Record, Status, Turn
 from moot.core.engine import RunResult
+from moot.core.people import Rating
 from moot.core.stored import StoredDebate
-from moot.errors import Busy, Fenced, MootError, WrongStatus
+from moot.errors import Busy, Fenced, MootError, NotFound, WrongStatus
 from moot.store.processes import Unfinished, Worker
 from moot.store.refusals import cannot_enqueue
 from moot.store.store import Store
@@ -208,13 +209,25 @@ async def test_a_run_is_told_what_people_have_asked_by_then(store: Store) -> Non
 
 async def test_a_debate_that_was_loaded_before_is_loaded_again_when_somebody_has_run_it_since(store: Store) -> None:
     await store.create(NEW)
-    known = await store.load("DEB-1")
+    known = await store.load_for_run("DEB-1")
     first = await store.take("DEB-1", "ann", 30, known=known)
     assert (first.record.run, first.record.owner, first.turns) == (1, "ann", ())
     await store.append("DEB-1", TURN)
     await store.end("DEB-1", 1, RunResult(Status.STOPPED))
     second = await store.take("DEB-1", "bob", 30, known=known)
     assert (second.record.run, second.record.owner, second.turns) == (2, "bob", (TURN,))
+
+
+async def test_a_run_loads_all_that_others_have_left_and_before_the_first_the_debate_alone(store: Store) -> None:
+    created = await store.create(NEW)
+    await store.rate("DEB-1", Rating(4))
+    assert await store.load_for_run("DEB-1") == StoredDebate(created)
+    await store.take("DEB-1", "ann", 30)
+    await store.append("DEB-1", TURN)
+    assert (await store.load_for_run("DEB-1")).turns == (TURN,)
+    assert await store.load_for_run("DEB-1") == await store.load("DEB-1")
+    with pytest.raises(NotFound):
+        await store.load_for_run("DEB-2")
 
 
 async def test_a_late_run_adds_no_turn_once_its_debate_is_queued_for_the_next(store: Store) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from moot.app.app import App
+from moot.core import prompt_files  # noqa: F401 - imported in a thread, it leaves two megabytes that only threads can use
 from moot.core.debate import Record, Status, Turn, Usage
 from moot.core.duration import Duration, duration, slowest
 from moot.core.estimate import estimate

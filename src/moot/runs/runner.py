@@ -239,7 +239,7 @@ class Runner:
 
         Every takeover happens here, and is kept as a failure of the run that has died.
         """
-        known = await self.store.load(debate_id)
+        known = await self.store.load_for_run(debate_id)
         before = known.record
         if queued:
             self._check_known(before, shared)

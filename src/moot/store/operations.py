@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from moot.core.record import Record
-from moot.store.database import Operation, Row, alone, ask, run_of
+from moot.core.stored import StoredDebate
+from moot.store.database import Operation, Row, Whole, alone, ask, run_of
 from moot.store.refusals import check_readable, not_found
-from moot.store.rows import record_from
+from moot.store.rows import record_from, stored_from
 
 
 def find_debate(debate_id: str) -> Operation[Row]:
@@ -13,6 +14,13 @@ def find_debate(debate_id: str) -> Operation[Row]:
     if not rows:
         raise not_found(debate_id)
     return rows[0]
+
+
+def load(debate_id: str) -> Operation[StoredDebate]:
+    (whole,) = yield Whole(debate_id)
+    if not whole["debate"]:
+        raise not_found(debate_id)
+    return stored_from(record_from(whole["debate"][0]), whole)
 
 
 def changed(query: str, debate_id: str, **parameters: str) -> Operation[Record]:

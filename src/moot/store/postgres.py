@@ -151,7 +151,7 @@ class PostgresPool:
             return result
 
     async def read(self, operation: Operation[T]) -> T:
-        """Each read is one statement, and so sees one moment without a transaction."""
+        """What a read returns is of one statement, and so of one moment without a transaction."""
         first = next(operation)
         async with self.connected() as connection:
             return await _run(connection, operation, first)

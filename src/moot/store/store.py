@@ -18,7 +18,7 @@ from moot.core.record import Failure, JsonObject, Record, Status, Turn
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
 from moot.store.database import Database, Job, Operation, Whole, alone, ask, reading, run_of, writing
-from moot.store.operations import changed, enqueued, find_debate
+from moot.store.operations import changed, enqueued, find_debate, load
 from moot.store.processes import Running, Unfinished, Worker
 from moot.store.refusals import (
     answered,
@@ -109,10 +109,15 @@ class Store:
     @reading
     def load(self, debate_id: str) -> Operation[StoredDebate]:
         """Raises NotFound."""
-        (whole,) = yield Whole(debate_id)
-        if not whole["debate"]:
-            raise not_found(debate_id)
-        return stored_from(record_from(whole["debate"][0]), whole)
+        return (yield from load(debate_id))
+
+    @reading
+    def load_for_run(self, debate_id: str) -> Operation[StoredDebate]:
+        """What a run needs to know: before its first a debate has no turns but copies, and its row is enough."""
+        row = yield from find_debate(debate_id)
+        if row["run"] == 0 and row["origin_debate"] is None:
+            return StoredDebate(record_from(row))
+        return (yield from load(debate_id))
 
     @reading
     def list(
