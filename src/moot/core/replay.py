@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import count, takewhile
 from typing import Any
@@ -17,6 +18,8 @@ from moot.core.format import USE_ITS_VERSION, AnyFormat
 from moot.core.script import Concluded, Debate, Lazy
 from moot.errors import ScriptChanged
 
+CHANGED = (ScriptChanged, ValidationError, LookupError, TypeError, AttributeError)
+"""What is raised where a format cannot read the turns or settings that another version of it stored."""
 INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
 """Turns that answer no step: from there the script goes on with its closing steps."""
 REMARK = ("human", "remark")
@@ -50,10 +53,11 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
     for turn in turns:
         try:
             title, notes = format.title(turn.seat, debate), format.notes_on(debate, turn)
-        except ValidationError:  # data of another version
+        except CHANGED:
             title, notes = format.title(turn.seat), ()
         yield turn_finished(record.id, turn, title, notes)
-        debate.add(turn)
+        with suppress(*CHANGED):
+            debate.add(turn)
 
 
 def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]) -> None:
