@@ -255,3 +255,13 @@ async def test_a_turn_of_research_of_another_version_is_shown_as_it_was_said() -
     reading = app.reading(stored._replace(turns=(searched, *stored.turns[1:])))
     assert len(events_of(reading.stored, reading.format)) == len(stored.turns) + 1
     assert [each.content for each in whole_debate(reading).turns] == [each.content for each in stored.turns]
+
+
+async def test_a_chart_that_cannot_be_drawn_of_a_debate_is_left_out() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    debate = (await app.create("duel", "Cats?", {"max_rounds": 1})).id
+    await app.run(debate, lambda event: None)
+    reading = await app.read(debate)
+    broken = replace(reading.format, charts=lambda debate, outcome: [1 / len(outcome.todo())])
+    assert Reading(reading.stored, broken).charts == []
+    assert export(Reading(reading.stored, broken), "html") != ""

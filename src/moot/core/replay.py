@@ -8,8 +8,6 @@ from functools import cached_property
 from itertools import count, takewhile
 from typing import Any
 
-from pydantic import ValidationError
-
 from moot.core.changes import apply, is_change
 from moot.core.coverage import with_sources
 from moot.core.debate import Outcome, Record, Step, Turn
@@ -18,7 +16,7 @@ from moot.core.format import USE_ITS_VERSION, AnyFormat
 from moot.core.script import Concluded, Debate, Lazy
 from moot.errors import ScriptChanged
 
-CHANGED = (ScriptChanged, ValidationError, LookupError, TypeError, AttributeError)
+CHANGED = (ScriptChanged, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 """What is raised where a format cannot read the turns or settings that another version of it stored."""
 INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
 """Turns that answer no step: from there the script goes on with its closing steps."""
