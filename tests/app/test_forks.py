@@ -142,6 +142,18 @@ async def test_what_does_not_fit_is_refused_and_nothing_is_stored(
         await app.fork("DEB-none", 0)
 
 
+async def test_between_steps_that_are_asked_side_by_side_what_was_asked_otherwise_is_refused(
+    model: ScriptedModel,
+) -> None:
+    app = scripted_app(model)
+    record = await app.create("poll", "Cats?", {"ballots": 6})
+    await app.run(record.id, ignore)
+    with pytest.raises(InvalidInput, match="turn 0 was played with another .*options"):
+        await app.fork(record.id, 3, {"options": ["red", "blue"]})
+    made = await app.fork(record.id, 3, {"rule": "plurality", "quorum": 50})
+    assert (await app.run(made.id, ignore)).status is Status.FINISHED
+
+
 async def test_without_a_position_a_finished_debate_is_forked_before_its_last_step(model: ScriptedModel) -> None:
     app = scripted_app(model)
     debate_id = await played(app)

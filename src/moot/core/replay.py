@@ -31,7 +31,8 @@ def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tupl
 
 def replayed_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Sequence[Step]:
     """The steps that stored turns answer, as a debate with this record asks them. Raises ScriptChanged."""
-    return replayed(record, turns, format).debate.steps[: len(turns)]
+    run = replayed(record, turns, format)
+    return [*run.debate.steps, *run.batch][: len(turns)]
 
 
 def replayed(record: Record, turns: Sequence[Turn], format: AnyFormat) -> ScriptRun:
