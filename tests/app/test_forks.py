@@ -148,7 +148,7 @@ async def test_between_steps_that_are_asked_side_by_side_what_was_asked_otherwis
     app = scripted_app(model)
     record = await app.create("poll", "Cats?", {"ballots": 6})
     await app.run(record.id, ignore)
-    with pytest.raises(InvalidInput, match="turn 0 was played with another .*options"):
+    with pytest.raises(InvalidInput, match=r"turn 0 was played with another .*options"):
         await app.fork(record.id, 3, {"options": ["red", "blue"]})
     made = await app.fork(record.id, 3, {"rule": "plurality", "quorum": 50})
     assert (await app.run(made.id, ignore)).status is Status.FINISHED
