@@ -257,16 +257,17 @@ async def test_a_turn_of_research_of_another_version_is_shown_as_it_was_said() -
     assert [each.content for each in whole_debate(reading).turns] == [each.content for each in stored.turns]
 
 
-async def test_an_outcome_whose_headline_cannot_be_told_is_of_another_version() -> None:
+@pytest.mark.parametrize("field", ["winner", "tally"])
+async def test_an_outcome_whose_headline_or_table_cannot_be_told_is_of_another_version(field: str) -> None:
     app = scripted_app(ScriptedModel(sensible))
     debate = (await app.create("poll", "Cats?", {"ballots": 3})).id
     await app.run(debate, lambda event: None)
     stored = await app.load(debate)
-    outcome = json.loads(json.dumps(stored.record.outcome).replace('"winner": "', '"winner": "x'))
+    outcome = {**(stored.record.outcome or {}), field: {"winner": "x", "tally": {"x": 1.0}}[field]}
     reading = app.reading(stored._replace(record=replace(stored.record, outcome=outcome)))
-    assert outcome != stored.record.outcome
     assert WORDS in str(reading.headline)
     assert WORDS in str(whole_debate(reading).headline)
+    assert all("Cats?" in export(reading, style) for style in ("md", "html"))
 
 
 async def test_a_chart_that_cannot_be_drawn_of_a_debate_is_left_out() -> None:

@@ -42,7 +42,7 @@ def read_outcome(record: Record, format: AnyFormat) -> Outcome | None:
         return None
     try:
         outcome = format.outcome.model_validate(record.outcome)
-        outcome.headline()
+        _ = outcome.headline(), outcome.table()
     except CHANGED:
         return UnreadableOutcome.model_validate(record.outcome)
     return outcome
