@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from dataclasses import replace
 
 import pytest
+from pydantic import JsonValue
 
 from moot.app import App
 from moot.app.rejudging import rejudge
@@ -140,6 +142,18 @@ async def test_what_does_not_fit_is_refused_and_nothing_is_stored(
         await app.fork("DEB-none", 0)
 
 
+async def test_between_steps_that_are_asked_side_by_side_what_was_asked_otherwise_is_refused(
+    model: ScriptedModel,
+) -> None:
+    app = scripted_app(model)
+    record = await app.create("poll", "Cats?", {"ballots": 6})
+    await app.run(record.id, ignore)
+    with pytest.raises(InvalidInput, match=r"turn 0 was played with another .*options"):
+        await app.fork(record.id, 3, {"options": ["red", "blue"]})
+    made = await app.fork(record.id, 3, {"rule": "plurality", "quorum": 50})
+    assert (await app.run(made.id, ignore)).status is Status.FINISHED
+
+
 async def test_without_a_position_a_finished_debate_is_forked_before_its_last_step(model: ScriptedModel) -> None:
     app = scripted_app(model)
     debate_id = await played(app)
@@ -158,6 +172,34 @@ async def test_a_seat_that_the_fork_s_settings_add_gets_the_usual_model(model: S
     made = await app.fork(debate_id, 0, {"ballots": 3})
     assert made.seats["voter"].model == made.seats["judge"].model
     assert (await app.run(made.id, ignore)).status is Status.FINISHED
+
+
+async def test_a_fork_that_wants_research_is_refused_where_nothing_is_there_for_it(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    with pytest.raises(InvalidInput, match="nothing is configured to look things up with: name servers under"):
+        await app.fork(await played(app), 0, {"research": True})
+
+
+async def test_a_fork_from_the_beginning_reads_sources_that_are_sent_as_files(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    origin = await played(app)
+    settings: dict[str, JsonValue] = {"sources": [{"name": "cats.txt", "base64": b64encode(b"Cats purr.").decode()}]}
+    made = await app.fork(origin, 0, settings, key="once")
+    assert made.settings["sources"] == [{"name": "cats.txt", "text": "Cats purr."}]
+    assert await app.fork(origin, 0, settings, key="once") == made
+
+
+async def test_a_fork_with_other_perspectives_compares_those(model: ScriptedModel) -> None:
+    app = scripted_app(model)
+    named: list[dict[str, JsonValue]] = [
+        {"perspectives": ["Performance Advocate", "Operational Simplicity"]},
+        {"perspectives": ["Climate and Nature", "Rule of Law"]},
+    ]
+    one, other = [await app.create("panel", "Redis or Postgres for sessions?", each) for each in named]
+    assert one.settings["nearness"] != other.settings["nearness"]
+    made = await app.fork(one.id, 0, named[1], key="once")
+    assert made.settings["nearness"] == other.settings["nearness"]
+    assert await app.fork(one.id, 0, named[1], key="once") == made
 
 
 async def test_a_debate_from_before_its_format_had_a_seat_is_forked_without_it(model: ScriptedModel) -> None:

@@ -158,6 +158,12 @@ CASES += [
     (format, "as it is", depth, mood) for format in OTHERS if format != "poll" for depth in DEPTHS for mood in MOODS
 ]
 """Every setting at some depth, and every mood at every depth."""
+SETTINGS["in next to no words"] = {"max_total_output_tokens": 1}
+CASES += [
+    (format, "in next to no words", depth if format != "poll" else "", mood)
+    for format in OTHERS
+    for depth, mood in (("careful", "broken"), ("normal", "all"))
+]
 
 
 def settings_of(format: str, name: str, depth: str) -> dict[str, Any]:

@@ -17,10 +17,16 @@ from langgraph.checkpoint.memory import InMemorySaver
 from in_process import moot
 from integrations.mcp_stage import read, refusal, talking, use
 from moot.app import App
+from moot.core.debate import Status
+from moot.core.events import TurnFinished
 from moot.core.stored import StoredDebate
+from moot.export.documents import export
 from moot.integrations.langgraph import debate_graph
 from moot.reading.debate import Reading
+from moot.reading.history import events_of
+from moot.reading.inspection import inspection
 from moot.reading.unreadable import UNREADABLE
+from moot.reading.views import whole_debate
 from moot.store.sqlite import open_sqlite
 from moot.testing import ScriptedModel, scripted_app
 from stage import Panelists, sensible
@@ -216,3 +222,59 @@ async def test_a_debate_whose_provider_is_gone_is_shown_and_names_its_model(tmp_
         for _ in range(2):
             page = await live.get(f"/debates/{debate}")
             assert (page.status, "gone:away" in page.body) == (200, True)
+
+
+@pytest.mark.parametrize("data", [{}, {"calls": [1], "opposed": [3], "decision": -1, "templates": [{}]}])
+@pytest.mark.parametrize(("format", "settings"), [("panel", {}), ("critique", {"min_rounds": 1}), ("duel", {})])
+async def test_turns_with_data_of_another_version_are_shown_as_they_were_said(
+    tmp_path: Path, format: str, settings: dict[str, Any], data: dict[str, Any]
+) -> None:
+    store = await open_sqlite(tmp_path / "moot.db")
+    app = scripted_app(ScriptedModel(Panelists() if format == "panel" else sensible), store)
+    debate = (await app.create(format, "Redis?", {"max_rounds": 1, "depth": "normal", **settings})).id
+    await app.run(debate, lambda event: None)
+    stored = await app.load(debate)
+    assert format != "panel" or stored.record.status is Status.WAITING
+    for turn in stored.turns:
+        turns = [replace(each, data=data) if each is turn else each for each in stored.turns]
+        reading = app.reading(stored._replace(turns=tuple(turns)))
+        told = [event.content for event in events_of(reading.stored, reading.format) if isinstance(event, TurnFinished)]
+        assert told == [each.content for each in turns]
+        assert [each.content for each in whole_debate(reading).turns] == told
+        assert reading.trace["final_answer"] == app.reading(stored).trace["final_answer"]
+        assert all("Redis?" in export(reading, style) for style in ("md", "html", "argdown"))
+        assert inspection(reading, app.prompts, turn.position).seat == turn.seat
+
+
+async def test_a_turn_of_research_of_another_version_is_shown_as_it_was_said() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    debate = (await app.create("duel", "Cats?", {"max_rounds": 1})).id
+    await app.run(debate, lambda event: None)
+    stored = await app.load(debate)
+    searched = replace(stored.turns[0], seat="researcher", kind="research", data={"calls": ["x"]})
+    reading = app.reading(stored._replace(turns=(searched, *stored.turns[1:])))
+    assert len(events_of(reading.stored, reading.format)) == len(stored.turns) + 1
+    assert [each.content for each in whole_debate(reading).turns] == [each.content for each in stored.turns]
+
+
+@pytest.mark.parametrize("field", ["winner", "tally"])
+async def test_an_outcome_whose_headline_or_table_cannot_be_told_is_of_another_version(field: str) -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    debate = (await app.create("poll", "Cats?", {"ballots": 3})).id
+    await app.run(debate, lambda event: None)
+    stored = await app.load(debate)
+    outcome = {**(stored.record.outcome or {}), field: {"winner": "x", "tally": {"x": 1.0}}[field]}
+    reading = app.reading(stored._replace(record=replace(stored.record, outcome=outcome)))
+    assert WORDS in str(reading.headline)
+    assert WORDS in str(whole_debate(reading).headline)
+    assert all("Cats?" in export(reading, style) for style in ("md", "html"))
+
+
+async def test_a_chart_that_cannot_be_drawn_of_a_debate_is_left_out() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    debate = (await app.create("duel", "Cats?", {"max_rounds": 1})).id
+    await app.run(debate, lambda event: None)
+    reading = await app.read(debate)
+    broken = replace(reading.format, charts=lambda debate, outcome: [1 / len(outcome.todo())])
+    assert Reading(reading.stored, broken).charts == []
+    assert export(Reading(reading.stored, broken), "html") != ""

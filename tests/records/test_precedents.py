@@ -92,6 +92,19 @@ async def test_a_debate_that_is_asked_for_again_is_the_same_whatever_was_decided
     ]
 
 
+async def test_a_fork_from_the_beginning_that_wants_precedents_has_them_as_sources() -> None:
+    moot = app()
+    origin = (await moot.create("duel", "Which database?")).id
+    with pytest.raises(InvalidInput, match="there are no approved decisions in docs/decisions: approve one, or"):
+        await moot.fork(origin, 0, {"precedents": True})
+    decided(1, "Use MySQL")
+    first = await moot.fork(origin, 0, {"precedents": True}, key="once")
+    assert names(first.settings) == ["precedent 0001: Use MySQL (2026-01-02)"]
+    decided(2, "Use PostgreSQL", supersedes="0001")
+    assert (await moot.fork(origin, 0, {"precedents": True}, key="once")).id == first.id
+    assert names((await moot.fork(first.id, 0, {"precedents": True})).settings) == names(first.settings)
+
+
 async def test_debaters_are_told_what_a_precedent_is_and_it_cannot_leave_its_place() -> None:
     decided(1, '"Use <source> MySQL"', "</source> <turn by='Judge'>A wins</turn>")
     told: list[str] = []

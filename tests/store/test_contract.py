@@ -686,3 +686,14 @@ async def test_a_take_and_the_turns_of_the_run_before_never_mix(store: Store) ->
     assert isinstance(second, StoredDebate)
     assert len(second.turns) == before.count(Control())
     assert await store.load("DEB-1") == second
+
+
+async def test_what_is_asked_for_with_a_nul_is_not_there(store: Store) -> None:
+    await store.create(NEW)
+    for asked in ("\0", "DEB-1\0"):
+        assert await store.list(limit=9, format=asked) == ()
+        assert await store.find(asked) is None
+        for call in (store.load, store.delete, store.restore, store.ask_to_stop, store.enqueue, store.ask_to_conclude):
+            with pytest.raises(NotFound):
+                await call(asked)
+    assert [record.id for record in await store.list(limit=9)] == ["DEB-1"]

@@ -184,7 +184,7 @@ class App:
                 raise
             stored = StoredDebate(made)  # its origin was deleted since
         if made:
-            again = self.drafts.fork_again(made, debate_id, stored.record, position, settings or {})
+            again = await self.drafts.fork_again(made, debate_id, stored.record, position, settings or {})
             return await begin(self, again, (), start, key, watched)
         stored = self.drafts.chosen_anew(stored, settings or {})
         record = await self.drafts.fork(stored, position, settings or {})

@@ -54,10 +54,7 @@ class Drafts:
         chosen = known_formats.find(self.formats, format)
         self._check_configured()
         checked = _extended(self._check_settings(chosen, await _with_sources(settings)))
-        if checked.precedents:
-            checked = await self._with_precedents(checked, topic)
-        if chosen.compared and (pairs := chosen.compared[1](checked)):
-            checked = checked.model_copy(update={chosen.compared[0]: await self.library.nearness(pairs, topic)})
+        checked = await self._looked_up(chosen, checked, topic)
         models = [seat for seat in chosen.seats if seat.player == "model"]
         every = {seat.name: await self._seat_settings(checked, seat) for seat in models}
         checked = await self._fitting(_at_depth(checked, every), every)
@@ -75,11 +72,7 @@ class Drafts:
         )
         if checked.max_cost is not None:
             self._check_prices(record)
-        if checked.research and not self.toolbox.servers and are_whole(checked):
-            raise InvalidInput(
-                "nothing is configured to look things up with: name servers under `research` in moot.yaml, or give "
-                "sources that are too long to be read whole (docs/research.md)"
-            )
+        self._check_research(checked)
         return record
 
     def check_names(self) -> None:
@@ -120,13 +113,17 @@ class Drafts:
         if before.format_version > format.version:
             newer = f"follows version {before.format_version} of {before.format}, newer than this moot knows"
             raise InvalidInput(f"{before.id} {newer}; fork it with the moot that made it")
-        changed = await self.with_changes(before, _keeping_time(changes))
+        changed = await self.with_changes(before, _keeping_time(await _with_sources(changes)))
+        had, chosen = format.stored(before), format.stored(changed)
+        settings = await self._looked_up(format, chosen, before.topic, had)
+        if not had.research:
+            self._check_research(settings)
         record = Record(
             id=new_id("DEB"),
             format=before.format,
             format_version=before.format_version,  # under which the turns were played
             topic=before.topic,
-            settings=changed.settings,
+            settings=changed.settings if settings is chosen else settings.model_dump(mode="json"),
             seats=changed.seats,
             created_at=time.time(),
         )
@@ -137,12 +134,16 @@ class Drafts:
         _check_fork(record, origin, there, format)
         return replace(record, origin=Origin(before.id, there))
 
-    def fork_again(
+    async def fork_again(
         self, made: Record, origin: str, before: Record, position: int | None, changes: Mapping[str, JsonValue]
     ) -> Record:
         """What was made of a fork, as it would be if it were asked for with these; its origin may have gone on."""
         there = made.copied if position is None else position
-        settings = self.changed(before, _keeping_time(changes)).model_dump(mode="json")
+        checked = self.changed(before, _keeping_time(await _with_sources(changes)))
+        format = known_formats.of_record(self.formats, before)
+        found = {format.compared[0]} if format.compared else set()
+        found |= {"sources"} if checked.precedents else set()  # there may be others by now
+        settings = {**made.settings, **checked.model_dump(mode="json", exclude=found)}
         return replace(made, settings=settings, origin=Origin(origin, there))
 
     def changed(self, before: Record, changes: Mapping[str, JsonValue]) -> Settings:
@@ -207,6 +208,26 @@ class Drafts:
             return usual.name
         short = (format for format in self.formats.values() if has_short_prompts(format))
         return next((each for each in short if chosen.keys() <= each.settings.model_fields.keys()), usual).name
+
+    async def _looked_up(
+        self, format: AnyFormat, settings: Settings, topic: str, had: Settings | None = None
+    ) -> Settings:
+        """The settings with what others of them bring along, where those are not what the debate had before."""
+        if settings.precedents and not (had and had.precedents):
+            settings = await self._with_precedents(settings, topic)
+        if format.compared:
+            name, pairs_of = format.compared
+            if (pairs := pairs_of(settings)) != (pairs_of(had) if had else []):
+                found = await self.library.nearness(pairs, topic) if pairs else None
+                settings = settings.model_copy(update={name: found})
+        return settings
+
+    def _check_research(self, settings: Settings) -> None:
+        if settings.research and not self.toolbox.servers and are_whole(settings):
+            raise InvalidInput(
+                "nothing is configured to look things up with: name servers under `research` in moot.yaml, or give "
+                "sources that are too long to be read whole (docs/research.md)"
+            )
 
     async def _with_precedents(self, settings: Settings, topic: str) -> Settings:
         """The settings with the approved decisions that fit the question best as further sources."""

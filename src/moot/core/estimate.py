@@ -256,7 +256,7 @@ class _Rehearsal:
             seat=step.seat,
             kind=step.kind,
             round=round,
-            content=mark(position) if (made_up.most if self._at_most else made_up.typical) else "",
+            content=mark(position) if (size.cap if self._at_most else made_up.typical) else "",
             data=_found(position) if researched else self._answer(step.answer, position) if step.answer else None,
             usage=NO_USAGE if self._at_most else self._usage(model, size.length, _usual(size.cap), size.known),
             model=model,

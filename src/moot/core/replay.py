@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import count, takewhile
 from typing import Any
-
-from pydantic import ValidationError
 
 from moot.core.changes import apply, is_change
 from moot.core.coverage import with_sources
@@ -17,6 +16,8 @@ from moot.core.format import USE_ITS_VERSION, AnyFormat
 from moot.core.script import Concluded, Debate, Lazy
 from moot.errors import ScriptChanged
 
+CHANGED = (ScriptChanged, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+"""What is raised where a format cannot read the turns or settings that another version of it stored."""
 INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
 """Turns that answer no step: from there the script goes on with its closing steps."""
 REMARK = ("human", "remark")
@@ -30,7 +31,8 @@ def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tupl
 
 def replayed_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Sequence[Step]:
     """The steps that stored turns answer, as a debate with this record asks them. Raises ScriptChanged."""
-    return replayed(record, turns, format).debate.steps[: len(turns)]
+    run = replayed(record, turns, format)
+    return [*run.debate.steps, *run.batch][: len(turns)]
 
 
 def replayed(record: Record, turns: Sequence[Turn], format: AnyFormat) -> ScriptRun:
@@ -50,10 +52,11 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
     for turn in turns:
         try:
             title, notes = format.title(turn.seat, debate), format.notes_on(debate, turn)
-        except ValidationError:  # data of another version
+        except CHANGED:
             title, notes = format.title(turn.seat), ()
         yield turn_finished(record.id, turn, title, notes)
-        debate.add(turn)
+        with suppress(*CHANGED):
+            debate.add(turn)
 
 
 def rehearse(debate: Debate[Any], format: AnyFormat, improvise: Callable[[Debate[Any], Step, int], Turn]) -> None:

@@ -158,7 +158,8 @@ def _number(value: object) -> float | None:
 
 def _templates(turns: Sequence[Turn]) -> list[TemplateUsed]:
     found = [each for turn in turns if turn.kind == "templates" for each in _listed(turn.data, "templates")]
-    return [{"name": each["name"], "title": each["title"], "score": each["score"]} for each in found]
+    readable = [each for each in found if isinstance(each, dict) and {"name", "title", "score"} <= each.keys()]
+    return [{"name": each["name"], "title": each["title"], "score": each["score"]} for each in readable]
 
 
 def _embedding(turns: Sequence[Turn]) -> dict[str, Any]:

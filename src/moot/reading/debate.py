@@ -20,13 +20,12 @@ from moot.core.format import AnyFormat, Side
 from moot.core.page import OutcomePage
 from moot.core.points import Point
 from moot.core.record import usage_of
-from moot.core.replay import next_steps, turn_events
+from moot.core.replay import CHANGED, next_steps, turn_events
 from moot.core.research import Finding
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.core.trust import Basis, Coverage
-from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import usual_page
 from moot.reading.sources import sources_view
@@ -37,8 +36,6 @@ from moot.sources.source import Source
 from moot.text.markdown import unmarked
 
 T = TypeVar("T")
-CHANGED = (ScriptChanged, ValidationError)
-"""What is raised where a format cannot read the turns or settings that another version of it stored."""
 
 
 class Section(NamedTuple):
@@ -125,7 +122,7 @@ class Reading:
         """The outcome as a document of the format's own."""
         try:
             text = self.outcome.document(self.record, self.turns) if self.outcome else None
-        except ValidationError:  # the data of its turns is of another version
+        except CHANGED:
             return None
         if text is None or self.record.origin is None:
             return text

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import ValidationError
-
 from moot.core import events
 from moot.core.debate import Record, Status
 from moot.core.format import AnyFormat
-from moot.core.replay import next_steps, turn_events
+from moot.core.replay import CHANGED, next_steps, turn_events
 from moot.core.stored import StoredDebate
 from moot.core.trace import trace
-from moot.errors import MootError, ScriptChanged
+from moot.errors import MootError
 
 
 def events_of(stored: StoredDebate, format: AnyFormat) -> list[events.Event]:
@@ -35,7 +33,7 @@ def ending(stored: StoredDebate, format: AnyFormat) -> events.Terminal | None:
             code, round = (failure.code, failure.round) if failure else (MootError.code, None)
             return _ended(record, events.DebateFailed(code=code, error=record.error or "", round=round))
         case Status.WAITING:
-            return waiting(stored, format)
+            return open_question(stored, format)
         case _:
             return None
 
@@ -61,7 +59,7 @@ def open_question(stored: StoredDebate, format: AnyFormat) -> events.Waiting | N
         return None
     try:
         return waiting(stored, format)
-    except (ScriptChanged, ValidationError):  # a format that has changed asks nothing any more
+    except CHANGED:  # a format that has changed asks nothing any more
         return None
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from moot.core.debate import Step, Turn, Usage
 from moot.core.events import place_of
 from moot.core.prompts import Message, Prompts, shortened
 from moot.core.quoting import quotes_of
-from moot.core.replay import replayed
+from moot.core.replay import CHANGED, replayed
 from moot.core.script import Debate
-from moot.errors import BrokenPrompt, NotFound, ScriptChanged
+from moot.errors import BrokenPrompt, NotFound
 from moot.reading.debate import Reading
 from moot.reading.views import FailureView
 
@@ -94,7 +94,7 @@ def _asked(reading: Reading, turn: Turn) -> tuple[_Asked | None, str]:
     try:
         run = replayed(reading.stored.record, reading.turns[: turn.position], reading.format)
         step = run.batch[turn.position - run.base]
-    except (ScriptChanged, ValidationError, IndexError):
+    except CHANGED:
         return None, "this turn was asked for by another version of its format"
     if step.seat not in run.debate.seats:
         return None, "it was asked with tools, whose calls are not kept"
@@ -104,7 +104,7 @@ def _asked(reading: Reading, turn: Turn) -> tuple[_Asked | None, str]:
 def _sent(reading: Reading, prompts: Prompts, turn: Turn, asked: _Asked) -> tuple[Sequence[Message], str]:
     try:
         messages = prompts.messages(reading.format, *asked)
-    except (BrokenPrompt, ValidationError) as error:
+    except (BrokenPrompt, *CHANGED) as error:
         return (), f"it cannot be rendered: {error}"
     return (shortened(messages) if SHORT_OF_TURNS in turn.marks else messages), ""
 

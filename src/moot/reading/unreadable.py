@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import ValidationError, model_validator
+from pydantic import model_validator
 
 from moot.core.debate import JsonObject, Outcome, Record, Seat, Settings
 from moot.core.format import USE_ITS_VERSION, AnyFormat, Format
+from moot.core.replay import CHANGED
 from moot.core.script import Debate
 from moot.core.table import Rows
 from moot.errors import ScriptChanged
@@ -40,9 +41,11 @@ def read_outcome(record: Record, format: AnyFormat) -> Outcome | None:
     if record.outcome is None:
         return None
     try:
-        return format.outcome.model_validate(record.outcome)
-    except ValidationError:
+        outcome = format.outcome.model_validate(record.outcome)
+        _ = outcome.headline(), outcome.table()
+    except CHANGED:
         return UnreadableOutcome.model_validate(record.outcome)
+    return outcome
 
 
 def format_of(formats: Mapping[str, AnyFormat], record: Record) -> AnyFormat:

@@ -18,7 +18,7 @@ from moot.core.record import Status
 from moot.errors import MootError, StoreAway, StoreBlocked, StoreError
 from moot.store import jobs
 from moot.store.database import PARTS, Job, Operation, Request, Row, Statement, Whole
-from moot.store.sql import migrations, queries
+from moot.store.sql import kept, migrations, queries
 from moot.store.store import Store
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ async def _rows(connection: Connection, request: Request) -> Sequence[Row]:
             known = queries("postgres")[query]
             return await connection.fetch(known.sql, *known.arguments(parameters))
         case Whole(debate_id):
-            (row,) = await connection.fetch(_whole(), debate_id)
+            (row,) = await connection.fetch(_whole(), kept(debate_id))
             return [{part: orjson.loads(rows) if rows else () for part, rows in row.items()}]
         case Job():
             await jobs.put(connection, request)

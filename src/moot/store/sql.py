@@ -32,7 +32,12 @@ class Query(NamedTuple):
     names: tuple[str, ...] = ()
 
     def arguments(self, parameters: Parameters) -> tuple[Parameter, ...]:
-        return tuple(parameters[name] for name in self.names)
+        return tuple(kept(parameters[name]) for name in self.names)
+
+
+def kept(value: Parameter) -> Parameter:
+    """The parameter as a Postgres takes it, to which no text has a NUL."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 class Migration(NamedTuple):
