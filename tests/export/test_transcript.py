@@ -198,6 +198,11 @@ def test_a_german_debate_has_a_german_document_and_says_in_german_why_it_ended()
     assert "Bevor Sie sich darauf verlassen:" in text
 
 
+def test_what_a_person_chose_without_a_word_is_told() -> None:
+    chosen = Turn(position=0, seat="human", kind="checkpoint", round=1, content="", data={"action": "continue"})
+    assert markdown(RECORD, [chosen]).endswith("### Human · checkpoint\n\ncontinue\n")
+
+
 def test_a_debate_without_turns_or_outcome_is_a_document_too() -> None:
     record = replace(RECORD, topic="Cats?", seats={}, status=Status.STOPPED, stop_reason=None)
     assert markdown(record) == (

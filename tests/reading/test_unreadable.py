@@ -270,11 +270,14 @@ async def test_an_outcome_whose_headline_or_table_cannot_be_told_is_of_another_v
     assert all("Cats?" in export(reading, style) for style in ("md", "html"))
 
 
-async def test_a_chart_that_cannot_be_drawn_of_a_debate_is_left_out() -> None:
+async def test_a_chart_that_cannot_be_drawn_of_a_debate_is_left_out_and_the_log_says_why(caplog: Any) -> None:
     app = scripted_app(ScriptedModel(sensible))
     debate = (await app.create("duel", "Cats?", {"max_rounds": 1})).id
     await app.run(debate, lambda event: None)
     reading = await app.read(debate)
     broken = replace(reading.format, charts=lambda debate, outcome: [1 / len(outcome.todo())])
     assert Reading(reading.stored, broken).charts == []
+    assert caplog.messages == [
+        f"a part of {debate} is not shown: its format raised ZeroDivisionError('division by zero')"
+    ]
     assert export(Reading(reading.stored, broken), "html") != ""

@@ -6,13 +6,14 @@ letter by letter otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from moot.core.debate import Outcome
 from moot.core.events import TurnFinished
+from moot.core.format import AnyFormat
 from moot.core.record import iso
 from moot.reading.debate import Reading, Section
-from moot.reading.words import short_model
+from moot.reading.words import chosen, short_model
 from moot.text.language import Language
 from moot.text.markdown import MAX_HEADING, MAX_TITLE, contained, front_matter, in_line, readable, table_of
 from moot.text.plain import shortened
@@ -21,7 +22,7 @@ from moot.trust.figures import section
 
 def transcript(reading: Reading) -> str:
     """Every word of a debate, with its outcome, as markdown."""
-    folded, say = reading.format.folded, _language(reading)
+    say = _language(reading)
     none = f"There is none: the debate is {reading.record.status}."
     blocks = [
         *_heading(reading),
@@ -30,7 +31,7 @@ def transcript(reading: Reading) -> str:
         *(
             block
             for section in reading.sections
-            for block in (f"## {_title(section, say)}", *_turns(section.turns, folded))
+            for block in (f"## {_title(section, say)}", *_turns(section.turns, reading.format))
         ),
     ]
     return "\n\n".join(filter(None, blocks)) + "\n"
@@ -115,11 +116,11 @@ def _front_matter(reading: Reading, question: str) -> str:
     )
 
 
-def _turns(turns: Iterable[TurnFinished], folded: Collection[str]) -> Iterator[str]:
+def _turns(turns: Iterable[TurnFinished], format: AnyFormat) -> Iterator[str]:
     for turn in turns:
         yield f'<a id="turn-{turn.position}"></a>'
-        level = "####" if turn.kind in folded else "###"
+        level = "####" if turn.kind in format.folded else "###"
         yield f"{level} {in_line(turn.title)} · {in_line(turn.kind)}"
         if turn.marks:
             yield f"*{in_line(', '.join(turn.marks))}*"
-        yield contained(turn.content, MAX_HEADING)
+        yield contained(turn.content or chosen(turn, format), MAX_HEADING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.core.trust import Basis, Coverage
+from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import usual_page
 from moot.reading.sources import sources_view
@@ -36,6 +38,7 @@ from moot.sources.source import Source
 from moot.text.markdown import unmarked
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class Section(NamedTuple):
@@ -272,7 +275,9 @@ class Reading:
         """What its format makes of these turns, or of all; something else where it cannot read them any more."""
         try:
             return part(self.debate if turns is None else self._debate(turns))
-        except CHANGED:
+        except CHANGED as error:
+            if not isinstance(error, ScriptChanged | ValidationError):  # it may be a fault of the format's own
+                log.warning("a part of %s is not shown: its format raised %r", self.record.id, error)
             return otherwise
 
     def _debate(self, turns: Iterable[Turn], record: Record | None = None) -> Debate[Any]:

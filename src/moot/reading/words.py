@@ -9,9 +9,12 @@ from moot.core.record import short_model as short_model
 from moot.core.usage import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from moot.core.events import StepRetrying, TurnFinished, TurnStarted
     from moot.core.format import AnyFormat
     from moot.core.notices import Notice
+    from moot.core.people import Action
 
 YOU = "You"
 """How a person is called who reads their own words."""
@@ -24,6 +27,15 @@ STATUS_TEXTS = {
     Status.STOPPED: "stopped",
     Status.FINISHED: "finished",
     Status.FAILED: "failed",
+}
+
+ACTIONS: Mapping[Action, str] = {
+    "continue": "Continue",
+    "guide": "Add guidance",
+    "end": "End & synthesize",
+    "answer": "Answer",
+    "approve": "Approve",
+    "reject": "Reject",
 }
 
 
@@ -46,6 +58,14 @@ def is_speech(format: AnyFormat, turn: TurnFinished) -> bool:
     from moot.core.research import RESEARCHER
 
     return any(seat.name == turn.seat for seat in (*format.seats, RESEARCHER))
+
+
+def chosen(turn: TurnFinished, format: AnyFormat) -> str:
+    """What a person answered without a word of their own; empty where there are words, or it is nobody's answer."""
+    action = (turn.data or {}).get("action")
+    if turn.seat != "human" or turn.content or action not in ACTIONS:
+        return ""
+    return format.actions.get(action) or ACTIONS[action].lower()  # type: ignore[call-overload, index]
 
 
 def retry_text(event: StepRetrying) -> str:

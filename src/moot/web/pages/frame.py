@@ -18,12 +18,12 @@ from moot.core.debate import Status
 from moot.core.record import iso
 from moot.errors import MootError, StoreError
 from moot.export.charts.figures import figure
-from moot.reading.words import notice_text, short_model, title_of
+from moot.reading.words import ACTIONS, notice_text, short_model, title_of
 from moot.text.plain import printable
 from moot.web.pages.assets import Assets
 from moot.web.pages.faults import own_words
 from moot.web.pages.markdown import speech
-from moot.web.pages.views import ACTIONS, age_text, cell_text, cost_text, day_text, in_a_line, is_recorded, question_of
+from moot.web.pages.views import age_text, cell_text, cost_text, day_text, in_a_line, is_recorded, question_of
 from moot.web.statuses import page_status
 
 TITLES = {

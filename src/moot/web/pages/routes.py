@@ -21,6 +21,7 @@ from moot.core.claims import Ledger
 from moot.core.debate import Action, Record
 from moot.errors import InvalidInput, MootError, NotFound
 from moot.llm.addresses import refuse_addresses
+from moot.reading.words import ACTIONS
 from moot.text.plain import shortened, whole_number
 from moot.web.api import WebState
 from moot.web.pages.api_page import ApiPage
@@ -35,7 +36,6 @@ from moot.web.pages.models_page import ModelsPage
 from moot.web.pages.new_debate import NewDebate
 from moot.web.pages.posting import key_of, number, posted_by
 from moot.web.pages.source_views import source_page
-from moot.web.pages.views import ACTIONS
 from moot.web.statuses import page_status
 
 if TYPE_CHECKING:

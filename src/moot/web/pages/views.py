@@ -5,7 +5,7 @@ Knows no HTTP and no templates. Every text of a model or a person is still raw h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from moot.core.debate import Action, Turn, Usage
+from moot.core.debate import Turn, Usage
 from moot.core.events import TurnFinished
 from moot.core.format import AnyFormat
 from moot.core.record import usage_of
@@ -26,14 +26,6 @@ from moot.text.plain import shortened
 from moot.web.pages.markdown import Citing, cited_speech
 
 MAX_LINE = 160
-ACTIONS: Mapping[Action, str] = {
-    "continue": "Continue",
-    "guide": "Add guidance",
-    "end": "End & synthesize",
-    "answer": "Answer",
-    "approve": "Approve",
-    "reject": "Reject",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +144,8 @@ def cards(reading: Reading) -> Iterator[Cards]:
 
 def _aside(event: TurnFinished, format: AnyFormat) -> str:
     """What happened between two speeches."""
-    action = (event.data or {}).get("action")
-    if event.seat == "human" and not event.content and action in ACTIONS:
-        label = format.actions.get(action) or ACTIONS[action].lower()  # type: ignore[call-overload, index]
-        return f"You: {label}"
+    if chosen := words.chosen(event, format):
+        return f"You: {chosen}"
     return format.reason(event.content) if event.content else f"{words.title_of(event)}: {event.kind}"
 
 
