@@ -98,6 +98,13 @@ def test_ci_tries_every_python_that_the_package_names() -> None:
     assert f">={named[0]}" == PROJECT["requires-python"]
 
 
+def test_every_python_of_ci_has_what_the_quick_tests_need() -> None:
+    """The optional store alone stays away: its tests say that they are left out."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
+    synced = " ".join(step.get("run", "") for step in jobs["quick"]["steps"])
+    assert {*re.findall(r"--extra (\w+)", synced)} == {*PROJECT["optional-dependencies"]} - {"chroma"}
+
+
 def test_no_pattern_repeats_a_group_possessively_as_pythons_before_3_11_5_then_read_too_far() -> None:
     found = {
         str(file): re.findall(r".*\)(?:[*+?]|\{[\d,]+\})\+.*", file.read_text("utf-8"))

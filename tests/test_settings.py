@@ -67,6 +67,13 @@ LAUGHS = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n
         ),
         ("y" * 50 + ": x\n", "moot.yaml: no setting is named with 50 letters; known: allowed_hosts, "),
         ("lease_seconds: soon\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
+        *(
+            (
+                f"{name}_seconds: .inf\n",
+                f"settings (MOOT_* or moot.yaml): {name}_seconds: write a number that is not infinite",
+            )
+            for name in ("lease", "heartbeat", "share", "retry", "grace")
+        ),
         ("lease_seconds: -1\n", "settings (MOOT_* or moot.yaml): lease_seconds: "),
         (
             "retrieval: {embeder: x}\n",

@@ -110,6 +110,9 @@ class RetrievalSettings(BaseModel, extra="forbid"):
         raise ValueError(f"write wordllama, ollama or ollama:MODEL, not {embedder!r}")
 
 
+Seconds: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class AppSettings(BaseModel, extra="forbid"):
     database_url: str = Field(
         default_factory=usual_database,
@@ -138,11 +141,11 @@ class AppSettings(BaseModel, extra="forbid"):
     decisions: Path = Field(Path("docs/decisions"), description="where approved decisions are written")
     workflow: WorkflowSettings | None = Field(None, description="what the issues made of decisions are handed to")
     webhooks: Webhooks = Field(default_factory=list, description="who is told of outcomes, questions and failures")
-    lease_seconds: float = Field(30, gt=0, description="after so long without a heartbeat others take a run over")
-    heartbeat_seconds: float = Field(10, gt=0, description="how often a run says that it lives")
-    share_seconds: float = Field(120, gt=0, description="after so long a run lets others go first, if there are any")
+    lease_seconds: Seconds = Field(30, gt=0, description="after so long without a heartbeat others take a run over")
+    heartbeat_seconds: Seconds = Field(10, gt=0, description="how often a run says that it lives")
+    share_seconds: Seconds = Field(120, gt=0, description="after so long a run lets others go first, if there are any")
     max_retries: int = Field(3, ge=0, description="how often a worker tries a debate again that comes no further")
-    retry_seconds: float = Field(10, gt=0, description="before the first such retry; twice as long before each next")
+    retry_seconds: Seconds = Field(10, gt=0, description="before the first such retry; twice as long before each next")
     host: str = Field("127.0.0.1", description="where the server listens")
     port: int = Field(8321, ge=0, le=65535)
     token: SecretStr | None = Field(None, description="who shows it may use the server; needed beyond this machine")
@@ -157,7 +160,7 @@ class AppSettings(BaseModel, extra="forbid"):
     )
     user: str | None = Field(None, description="your name beside what you say in a terminal; else your login name")
     max_running: int = Field(20, ge=1, description="debates that a process runs at once; the others are queued")
-    grace_seconds: float = Field(20, ge=0, description="what a server that ends gives the steps in progress")
+    grace_seconds: Seconds = Field(20, ge=0, description="what a server that ends gives the steps in progress")
     log: Literal["file", "text", "json"] = Field(
         "file", description="what a server or a worker logs: warnings to moot.log, or lines of text or JSON to stderr"
     )

@@ -155,6 +155,12 @@ async def test_a_proxy_that_is_not_there_is_named() -> None:
         await say({"HTTP_PROXY": "http://ada:secret@127.0.0.1:9"})
 
 
+async def test_a_proxy_whose_host_is_unknown_is_named_and_not_the_provider() -> None:
+    said = r"^cannot reach the proxy http://proxy.invalid:3128 that HTTP_PROXY names: no such host$"
+    with pytest.raises(Unreachable, match=said):
+        await say({"HTTP_PROXY": "http://ada:secret@proxy.invalid:3128"})
+
+
 async def test_servers_of_this_machine_are_called_without_it(server: ModelServer) -> None:
     models = Models({"HTTP_PROXY": "http://127.0.0.1:9", "OLLAMA_HOST": "http://ollama.invalid"})
     try:
@@ -218,4 +224,10 @@ async def test_a_file_of_this_machine_is_fetched_without_the_proxy_and_a_login_t
 async def test_a_proxy_that_is_not_there_is_named_where_a_file_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://ada:secret@127.0.0.1:9")
     with pytest.raises(Unreachable, match=r"^cannot reach the proxy http://127.0.0.1:9 that HTTP_PROXY names$"):
+        await pull("http://hub.example/file.gguf", "other", "http://hub.example", None, lambda *_: None)
+
+
+async def test_a_proxy_whose_host_is_unknown_is_named_where_a_file_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid:3128")
+    with pytest.raises(Unreachable, match=r"^cannot reach the proxy http://proxy.invalid:3128 that HTTP_PROXY names:"):
         await pull("http://hub.example/file.gguf", "other", "http://hub.example", None, lambda *_: None)

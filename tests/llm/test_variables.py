@@ -26,6 +26,10 @@ def told(environ: dict[str, str], own: dict[str, ProviderSettings] | None = None
         ("OPENAI_API_BASE", "has no effect, did you mean OPENAI_BASE_URL?"),
         ("OLLAMA_BASE_URL", "has no effect, did you mean OLLAMA_HOST?"),
         ("LMSTUDIO_HOST", "has no effect, did you mean LMSTUDIO_BASE_URL?"),
+        ("DEEPSEK_API_KEY", "has no effect, did you mean DEEPSEEK_API_KEY?"),
+        ("OPEN_AI_API_KEY", "has no effect, did you mean OPENAI_API_KEY?"),
+        ("ANTROPIC_API_KEY", "has no effect, did you mean ANTHROPIC_API_KEY?"),
+        ("MISTRALAI_API_KEY", "has no effect, did you mean MISTRAL_API_KEY?"),
     ],
 )
 def test_a_misspelt_variable_of_a_provider_is_named_with_the_one_that_was_meant(variable: str, why: str) -> None:
@@ -53,6 +57,15 @@ def test_what_another_program_may_read_is_told_and_no_mistake(variable: str, why
         {"OPENAI_ORGANIZATION": "x", "OPENAI_API_TYPE": "x", "OLLAMA_MODELS": "x", "VLLM_HOST_IP": "x"},
         {"OPENAI_API_KEY": "k", "OPENAI_API_KEY_2": "x"},
         {"DEEPSEEK_MODEL_JUGE": ""},
+        {
+            "GROK_API_KEY": "of xAI",
+            "ZAI_API_KEY": "of Z.ai",
+            "COHERE_API_KEY": "x",
+            "DEEPL_API_KEY": "x",
+            "X_API_KEY": "x",
+        },
+        {"DEEPGRAM_API_KEY": "x", "PINECONE_API_KEY": "x", "OPENWEATHER_API_KEY": "x", "MINIMAX_API_KEY": "x"},
+        {"DEEPSEEK_API_KEY": "k", "DEEPSEK_API_KEY": "k"},
     ],
 )
 def test_what_is_read_or_certainly_meant_for_others_is_passed_over(environ: dict[str, str]) -> None:

@@ -254,6 +254,8 @@ async def test_what_cannot_be_pulled_is_said(server: FileServer) -> None:
         await pull(server.url.replace("file", "nothing"), None, HUB, None, unseen)
     with pytest.raises(InvalidInput, match="'x' is neither smollm2 nor the address of a GGUF file"):
         await pull("x", None, HUB, None, unseen)
+    with pytest.raises(InvalidInput, match=r"'smolm2' is neither smollm2 .*, did you mean smollm2\?$"):
+        await pull("smolm2", None, HUB, None, unseen)
     with pytest.raises(InvalidInput, match=r"'\.\./x' cannot be a model's name"):
         await pull(server.url, "../x", HUB, None, unseen)
     await pull(server.url, "taken", HUB, None, unseen)

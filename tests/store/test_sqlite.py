@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
@@ -173,6 +175,16 @@ async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         await open_sqlite(path)
 
     assert path.read_text() == "Dear diary, " * 1000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which files are open")
+async def test_a_file_that_is_no_database_is_let_go_of(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("Dear diary, " * 1000)
+    with pytest.raises(StoreError) as raised:
+        await open_sqlite(path)
+    still_open = {os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()}  # noqa: ASYNC240
+    assert (str(path) in still_open, "no moot database" in str(raised.value)) == (False, True)
 
 
 async def test_a_path_that_cannot_be_used_is_refused(tmp_path: Path) -> None:

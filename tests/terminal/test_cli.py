@@ -744,3 +744,11 @@ def test_further_judges_are_not_passed_over_where_there_is_one_judging() -> None
     ran = run("debate", "Cats are better than dogs", "--quick", "--judges", "openai:gpt-4.1")
     assert (ran.code, ran.out) == (2, "")
     assert "further judges are not asked with --quick" in ran.err
+
+
+def test_a_key_that_names_no_model_is_told_where_a_tiny_model_speaks_instead() -> None:
+    Path("tiny.gguf").write_bytes(b"GGUF")
+    asked = ("debate", "Cats?", "--format", "duel", "--model", "local:./tiny.gguf")
+    said = "GROQ_API_KEY is set: --model groq:MODEL takes one of its models."
+    assert said in run(*asked, env={"GROQ_API_KEY": "gsk-0123456789"}).err
+    assert "is set:" not in run(*asked, env={"DEEPSEEK_API_KEY": "sk-0123456789"}).err

@@ -266,3 +266,34 @@ def test_a_port_that_is_taken_is_said() -> None:
         port = taken.getsockname()[1]
         ran = run("doctor", env={"MOOT_PORT": str(port), "MOOT_MODEL": "local:smollm2"})
     assert f"✓ pages at http://127.0.0.1:{port}: in use, perhaps by moot serve already" in ran.out
+
+
+def test_an_address_that_is_none_is_told_although_nothing_names_its_server(server: ModelServer) -> None:
+    """Every debate would look there for a model first."""
+    said = "✗ variable OLLAMA_HOST\n    the address of ollama cannot be used; write one such as http://gpu-1:8000/v1\n"
+    for chosen in ({}, {"MOOT_MODEL": server.model}):
+        ran = run("doctor", env={"OLLAMA_HOST": "gpu-1:port", **chosen})
+        assert (ran.code, said in ran.out) == (1, True), ran.out
+
+
+def test_a_server_that_a_variable_names_and_that_is_away_is_told_before_the_built_in_model_takes_its_place(
+    server: ModelServer,
+) -> None:
+    away = {"VLLM_BASE_URL": "http://127.0.0.1:9"}
+    ran = run("doctor", env=away)
+    assert (ran.code, "✗ vllm at http://127.0.0.1:9/v1\n    cannot reach" in ran.out) == (1, True), ran.out
+    assert run("doctor", env={**away, "MOOT_MODEL": server.model}).code == 0
+
+
+def test_servers_of_one_s_own_are_called_and_said_to_wait_for_a_key_or_to_be_chosen(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text(
+        f"providers: {{lab: {{base_url: '{server.url}'}}, attic: {{base_url: 'http://127.0.0.1:9/v1'}}, "
+        "vault: {base_url: 'https://vault.example/v1', key_env: NO_KEY}}\n"
+    )
+    ran = run("doctor", env={"MOOT_CONFIG": str(config)})
+    assert f"✓ lab at {server.url}: used once it is chosen: MOOT_MODEL=lab:MODEL\n" in ran.out, ran.out
+    assert "✗ attic at http://127.0.0.1:9/v1\n    cannot reach http://127.0.0.1:9/v1" in ran.out, ran.out
+    assert "✓ providers.vault\n    NO_KEY is not set, so no debate can use it\n" in ran.out, ran.out

@@ -240,7 +240,9 @@ async def _ask(
         )
     except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
         raise InvalidInput(f"{public_name(str(url))} is no address of a file: write https://…") from None
-    except (aiohttp.ClientHttpProxyError, aiohttp.ClientProxyConnectionError) as error:
+    except (aiohttp.ClientHttpProxyError, aiohttp.ClientProxyConnectionError, aiohttp.ClientConnectorDNSError) as error:
+        if proxy is None:
+            raise
         raise Unreachable(why_unreachable(error, public_name(str(url)), proxy) or str(error)) from None
 
 

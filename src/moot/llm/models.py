@@ -71,6 +71,9 @@ class ModelChoice(NamedTuple):
     why: str
 
 
+NOTHING_ELSE = ModelChoice(BUILT_IN_MODEL, "nothing else is configured")
+
+
 class Models:
     """All model servers of one process; keys and addresses are read from the environment when first needed."""
 
@@ -159,7 +162,7 @@ class Models:
                 chat = [model for model in await self._running(provider) if "embed" not in model]
                 if chat:
                     return ModelChoice(f"{provider.name}:{chat[0]}", f"{provider.name} is running")
-        return ModelChoice(BUILT_IN_MODEL, "nothing else is configured")
+        return NOTHING_ELSE
 
     async def reachable(self, provider: Provider) -> tuple[str, ...] | None:
         """The provider's models; None when it cannot be asked."""

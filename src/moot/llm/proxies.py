@@ -54,6 +54,8 @@ def why_unreachable(problem: aiohttp.ClientError, url: str, proxy: Proxy | None)
             return f"cannot reach the proxy {proxy.url} that {proxy.variable} names"
         case aiohttp.ClientHttpProxyError() if proxy:
             return proxy.refusal(problem.status)
+        case aiohttp.ClientConnectorDNSError() if proxy:  # the proxy looks up all others
+            return f"cannot reach the proxy {proxy.url} that {proxy.variable} names: no such host"
         case aiohttp.ClientConnectorDNSError():
             return f"cannot reach {url}: no such host; check the address and the network"
         case aiohttp.ClientSSLError():

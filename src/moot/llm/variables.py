@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from moot.errors import nearest
@@ -11,6 +12,10 @@ from moot.llm.providers import BUILT_IN, Provider
 KEYS = ("API_KEY", "API_TOKEN", "KEY", "TOKEN")
 ADDRESSES = ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST", "URL")
 """How other programs end theirs."""
+LONG_NAME = 6
+"""A shorter one differs little from somebody else's, as GROQ from GROK and XAI from ZAI."""
+NEARLY = 0.85
+"""How much two names have in common of which one is the other misspelt."""
 
 
 class Unread(NamedTuple):
@@ -29,6 +34,17 @@ def unread(environ: Mapping[str, str], providers: Collection[Provider], groups: 
         for variable in (each for each in given if each.startswith(start)):
             if found := _why(start, variable.removeprefix(start), provider, environ, {each.upper() for each in groups}):
                 yield Unread(variable, *found)
+    keys = {each.name.upper(): each.key_env for each in providers if each.key_env}
+    for variable in given:
+        if (meant := _misspelt_key(variable, keys)) and not environ.get(meant):
+            yield Unread(variable, f"has no effect, did you mean {meant}?", is_mistake=True)
+
+
+def _misspelt_key(variable: str, keys: Mapping[str, str]) -> str | None:
+    """The key that is meant by one whose provider's name is nearly another's."""
+    name, ending, rest = variable.upper().partition("_API_KEY")
+    near = get_close_matches(name, [each for each in keys if len(each) >= LONG_NAME], 1, NEARLY)
+    return keys[near[0]] if near and near[0] != name and ending and not rest else None
 
 
 def _why(

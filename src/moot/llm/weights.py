@@ -199,7 +199,7 @@ def file_url(address: str, hub: str) -> str:
         return f"{hub.rstrip('/')}/{match['owner']}/{match['repository']}/resolve/main/{match['file']}"
     raise InvalidInput(
         f"{address!r} is neither {BUILT_IN_NAME} nor the address of a GGUF file (https://…/FILE.gguf) nor a file on a "
-        "hub (OWNER/REPOSITORY/FILE.gguf)"
+        f"hub (OWNER/REPOSITORY/FILE.gguf){meant(address, [BUILT_IN_NAME])}"
     )
 
 

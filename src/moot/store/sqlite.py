@@ -252,7 +252,11 @@ def _open(path: Path) -> sqlite3.Connection:
 def _connect(path: Path | str, now: Callable[[], float] = time.time) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+    try:
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+    except BaseException:
+        connection.close()
+        raise
     connection.create_function("moot_now", 0, now)
     return connection
 

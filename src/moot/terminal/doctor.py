@@ -8,7 +8,7 @@ import os
 import shutil
 import ssl
 import sys
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,8 @@ from moot.delivery.webhooks import key_of
 from moot.errors import BrokenPrompt, InvalidInput, MootError, StoreError, ToolFailed, meant
 from moot.llm.addresses import public_name
 from moot.llm.client import Timeouts
-from moot.llm.models import TRIAL_SECONDS, ModelChoice
+from moot.llm.models import NOTHING_ELSE, TRIAL_SECONDS, ModelChoice
+from moot.llm.providers import Provider
 from moot.llm.variables import unread
 from moot.llm.weights import names
 from moot.records.documents import Place
@@ -118,6 +119,7 @@ async def _checks() -> AsyncIterator[_Check]:
             for each in (
                 *_certificate_checks(app.environ),
                 *_name_checks(app),
+                *_address_checks(app),
                 *_variable_checks(app),
                 *_told_checks(app),
             ):
@@ -264,18 +266,43 @@ async def _page_check(chosen: settings.AppSettings) -> _Check:
     return _Check(True, f"{what}, once moot serve runs")
 
 
+def _address_checks(app: App) -> Iterator[_Check]:
+    """Addresses that are none, which keep every debate from beginning, and keys that settings name and nobody set."""
+    for provider in app.models.shown:
+        what = f"providers.{provider.name}"
+        try:
+            app.models.address(provider)
+        except InvalidInput as error:
+            yield _Check(False, f"variable {provider.url_env}" if provider.url_env else what, str(error))
+        if provider.name in app.settings.providers and not app.models.configured(provider):
+            yield _Check(True, what, f"{provider.key_env} is not set, so no debate can use it")
+
+
 async def _calls(app: App) -> AsyncIterator[Awaitable[_Check]]:
     """What is asked of servers, all at once: each may take as long as a silent one is waited for."""
+    choices = {choice async for choice in _choices(app)}
     for provider in app.models.shown:
-        if provider.key_env and app.models.configured(provider):
-            address = public_name(app.models.address(provider))
-            yield _check(f"{provider.name} at {address}", app.models.list_models(provider, PATIENT))
-    for name, why in sorted({choice async for choice in _choices(app)}):
+        if _is_counted_on(app, provider, choices):
+            with suppress(InvalidInput):  # which is told among the addresses
+                what = f"{provider.name} at {public_name(app.models.address(provider))}"
+                unchosen = NOTHING_ELSE in choices and not (provider.default_model or provider.local)
+                note = f"used once it is chosen: MOOT_MODEL={provider.name}:MODEL" if unchosen else ""
+                yield _check(what, app.models.list_models(provider, PATIENT), note)
+    for name, why in sorted(choices):
         yield _check(f"model {public_name(name)} ({why})", app.models.try_out(name))
     for name, server in app.settings.research.items():
         what = f"research server {name} with {', '.join(server.tools)}"
         yield _check(what, _tools(ToolServer(server, app.environ), server.tools))
     yield _check(f"embedder {app.settings.retrieval.embedder}", app.library.find("a question", 1))
+
+
+def _is_counted_on(app: App, provider: Provider, choices: Collection[ModelChoice]) -> bool:
+    """Whether the user has its key or named its address; other programs' variables count when nothing else is there."""
+    if not app.models.configured(provider):
+        return False
+    own = app.settings.providers.get(provider.name)
+    named = bool(provider.url_env and app.environ.get(provider.url_env)) and NOTHING_ELSE in choices
+    return bool(provider.key_env or named or (own and own.base_url))
 
 
 async def _choices(app: App) -> AsyncIterator[ModelChoice]:
@@ -298,13 +325,14 @@ async def _tools(server: ToolServer, named: Sequence[str]) -> None:
         raise ToolFailed(f"it has no tool {' or '.join(map(repr, missing))}; name others under `tools`")
 
 
-async def _check(what: str, trying: Awaitable[object]) -> _Check:
-    """Whether it can be done; a note that it returns is told beside it."""
+async def _check(what: str, trying: Awaitable[object], note: str = "") -> _Check:
+    """Whether it can be done; a note, of the caller's or that it returns, is told beside it."""
     try:
         async with asyncio.timeout(MAX_SECONDS):
-            note = await trying
+            said = await trying
     except MootError as error:
         return _Check(False, what, str(error))
     except TimeoutError:
         return _Check(False, what, f"does not answer within {MAX_SECONDS:g} s")
-    return _Check(True, f"{what}: {note}" if isinstance(note, str) and note else what)
+    note = note or (said if isinstance(said, str) else "")
+    return _Check(True, f"{what}: {note}" if note else what)

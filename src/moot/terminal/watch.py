@@ -88,7 +88,12 @@ async def watch(app: App, stored: StoredDebate, how: Watching) -> Exit:
         suiting = ", ".join(name for name, format in app.formats.items() if has_short_prompts(format))
         made_for = "" if has_short_prompts(reading.format) else f" Of the formats it can follow: {suiting}."
         named = "The built-in model" if BUILT_IN_MODEL in small else min(small)
-        print_note(Console(stderr=True), printable(TINY.format(named) + made_for), "yellow")
+        waiting = "".join(
+            f" {each.key_env} is set: --model {each.name}:MODEL takes one of its models."
+            for each in app.models.shown
+            if each.key_env and app.models.configured(each) and not each.default_model
+        )
+        print_note(Console(stderr=True), printable(TINY.format(named) + waiting + made_for), "yellow")
     if BUILT_IN_MODEL in small:
         try:
             await _fetch_missing(app)
