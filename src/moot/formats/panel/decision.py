@@ -20,7 +20,7 @@ from moot.formats.panel import record as records
 from moot.formats.panel.answers import Considered, Framing, Synthesis, View
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import marked, rests_on
-from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, names, options_of, spoken
+from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, debaters, muted, names, options_of, spoken
 from moot.formats.panel.confidence import Level, confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
@@ -247,9 +247,8 @@ def _figures(debate: Debate[Any], answer: Synthesis, perspectives: Sequence[Fina
     arguments = [argument.text for view in perspectives for argument in view.key_arguments]
     options = [f"{each.option}: {each.why}" for each in answer.options]
     lists = (arguments, options, answer.changes_if, answer.agreement, answer.tasks, answer.acceptance, answer.tensions)
-    debaters = {seat: name for seat, name in names(debate).items() if seat in SEATS}
     said = "\n".join([answer.recommendation, answer.lead, *chain(*lists), *answer.open_questions])
-    return provenance(debate, said, debaters, {tag: each.text for tag, each in tags(debate.sources).items()})
+    return provenance(debate, said, debaters(debate), {tag: each.text for tag, each in tags(debate.sources).items()})
 
 
 def restated(debate: Debate[Any]) -> str:
@@ -287,8 +286,7 @@ def _dissent(debate: Debate[Any], differing: Sequence[str]) -> Iterator[str]:
 
 
 def caveats(debate: Debate[Any], casting: Casting) -> Iterator[str]:
-    say = debate.language
-    known = {seat: name for seat, name in names(debate).items() if seat in SEATS}
+    say, known = debate.language, debaters(debate)
     if casting.by == "keywords":
         yield casting.note
     if casting.warning:
@@ -330,10 +328,9 @@ def _about_turn(debate: Debate[Any], turn: Turn, known: dict[str, str]) -> Itera
 def views(debate: Debate[Any], written: Sequence[View], agreeing: Sequence[str] = ()) -> list[FinalPosition]:
     """Every perspective of the panel, with what the moderator wrote of it."""
     by_name = {each.perspective.casefold(): each for each in reversed(written)}
-    seats = {seat: name for seat, name in names(debate).items() if seat in SEATS}
     return [
         _view(debate, seat, name, by_name.get(name.casefold(), View()), seat in agreeing)
-        for seat, name in seats.items()
+        for seat, name in debaters(debate).items()
     ]
 
 
