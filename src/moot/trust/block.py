@@ -8,6 +8,7 @@ from moot.core.debate import Outcome
 from moot.core.page import Fact, Line, Lines, TrustBlock
 from moot.core.trust import ClaimSummary, PollResult, Stability, Trust, VoteResult
 from moot.text.language import Language
+from moot.text.plain import capitalized
 from moot.trust.judging import summary
 from moot.trust.poll import answer_text
 from moot.trust.voting import rule_name
@@ -68,7 +69,7 @@ def figures(lines: Sequence[str], say: Language) -> tuple[Lines, ...]:
 def sentence(text: str) -> str:
     """As one begins and ends."""
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text[-1:] in ".!?…)" else ".") if text else ""
+    return capitalized(text) + ("" if text[-1:] in ".!?…)" else ".") if text else ""
 
 
 def _judged(stability: Stability, say: Language) -> Fact:
