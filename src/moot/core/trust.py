@@ -15,6 +15,10 @@ CHECKS = frozenset({REJUDGING, RESCORING, COMPARISON})
 """The kinds of turns in which what was judged is examined."""
 
 
+def level_word(level: Level, say: Language) -> str:
+    return {"High": say("High"), "Medium": say("Medium"), "Low": say("Low")}[level]
+
+
 class Basis(NamedTuple):
     """What an outcome rests on: words, the positions of turns they are linked to, and the seats whose side it takes."""
 
@@ -160,10 +164,11 @@ class Trust(BaseModel):
 
     def text(self, say: Language) -> str:
         """The level and what it rests on, in a line."""
-        levels = {"High": say("High"), "Medium": say("Medium"), "Low": say("Low")}
         claims = self.claims.text if self.claims else ""
         examined = (each.summary for each in (self.vote, self.poll) if each)
-        line = "; ".join(filter(None, [f"{say('Trust')}: {levels[self.level]}", self.summary, claims, *examined]))
+        line = "; ".join(
+            filter(None, [f"{say('Trust')}: {level_word(self.level, say)}", self.summary, claims, *examined])
+        )
         return f"{line}. {self.poll.price}" if self.poll and self.poll.price else line
 
     def with_reasons(self, reasons: Iterable[str]) -> Trust:

@@ -14,7 +14,7 @@ from moot.core.record import iso
 from moot.reading.debate import Reading, Section
 from moot.reading.words import short_model
 from moot.text.language import Language
-from moot.text.markdown import MAX_HEADING, MAX_TITLE, contained, front_matter, in_line, readable, table_of
+from moot.text.markdown import MAX_HEADING, MAX_TITLE, bullets, contained, front_matter, in_line, readable, table_of
 from moot.text.plain import shortened
 from moot.trust.figures import section
 
@@ -54,14 +54,14 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
         yield table_of(table)
     if outcome.trust:
         yield in_line(outcome.trust_text())
-        yield "\n".join(f"- {in_line(reason)}" for reason in outcome.trust.reasons)
+        yield bullets(outcome.trust.reasons)
     yield contained(outcome.summary, MAX_HEADING)
     if outcome.figures:
         yield section(outcome.figures, outcome.say, 3)
     if outcome.caveats:
         say = outcome.say
         yield f"{say('Before you trust it')}:"
-        yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
+        yield bullets(outcome.caveats)
 
 
 def claims_section(reading: Reading) -> str:

@@ -13,8 +13,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from moot.core.charts import ChartData, scores_by_round, signed
-from moot.core.debate import NO_USAGE, Step, Turn
+from moot.core.debate import Step, Turn
 from moot.core.format import Files, Format, Starter
+from moot.core.record import usage_of
 from moot.core.script import Lazy, Script
 from moot.core.trust import CHECKS, RESCORING
 from moot.errors import InvalidInput
@@ -188,7 +189,7 @@ def _costs_too_much(debate: Evaluating, topics: int) -> bool:
     limit, spent = debate.settings.max_cost, debate.usage().cost
     if limit is None or spent is None:
         return False
-    last = sum((turn.usage for turn in debate.transcript[-topics:]), NO_USAGE).cost
+    last = usage_of(debate.transcript[-topics:]).cost
     return spent + (last or 0.0) > limit
 
 

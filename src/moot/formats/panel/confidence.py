@@ -6,21 +6,20 @@ Everything that is known caps the level; the lowest cap counts, and comes with w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from moot.core.coverage import coverage, unread
 from moot.core.debate import Turn
 from moot.core.script import Debate
-from moot.core.trust import BALLOT, VOTE, VoteResult
+from moot.core.trust import BALLOT, VOTE, Level, VoteResult
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import barred, rests_on, unsupported_figures
 from moot.formats.panel.casting import ARGUED, active_seats, debaters, muted, names, options_of, spoken
 from moot.formats.panel.positions import final_agreement, last_round, positions, told_apart
 from moot.trust.caveats import only_model
+from moot.trust.judging import LEVELS
 from moot.trust.recommendations import cannot_tell, differ
 
-Level = Literal["High", "Medium", "Low"]
-LEVELS: tuple[Level, ...] = ("Low", "Medium", "High")
 LOW, MEDIUM, HIGH = range(3)
 
 

@@ -15,13 +15,13 @@ from moot.core.debate import Issue, Record, Turn
 from moot.core.page import told
 from moot.core.quoting import quotes_of
 from moot.core.script import Debate
-from moot.core.trust import Basis, Trust, VoteResult
+from moot.core.trust import Basis, Level, Trust, VoteResult, level_word
 from moot.formats.panel import record as records
 from moot.formats.panel.answers import Considered, Framing, Synthesis, View
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import marked, rests_on
 from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, debaters, muted, names, options_of, spoken
-from moot.formats.panel.confidence import Level, confidence, not_asked
+from moot.formats.panel.confidence import confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
 from moot.formats.panel.votes import chosen_option, decision_of, not_voted, rule_of, vote_result
@@ -122,7 +122,8 @@ class Decision(Rated):
     sources: list[str] = Field(default_factory=list, description="the names of S1, S2, …")
 
     def headline(self) -> str:
-        say, what = self.say, {"decision": first_sentence(self.summary), "level": records.level(self)}
+        say = self.say
+        what = {"decision": first_sentence(self.summary), "level": level_word(self.confidence, say)}
         match self.approved:
             case None:
                 return say("{decision} ({level} confidence)", **what)

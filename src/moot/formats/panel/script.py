@@ -14,6 +14,7 @@ from typing import Any, Literal
 from moot.core.debate import HumanReply, Question, Step, Turn
 from moot.core.script import Debate, Lazy, Script
 from moot.core.sources import read_whole
+from moot.core.trust import level_word
 from moot.formats.panel.answers import Analysis, AnalysisOfChosen, Evaluation, Framing, Synthesis, rebuttal
 from moot.formats.panel.assessment import concluded, findings, is_moderators, verdict
 from moot.formats.panel.barred import told
@@ -36,7 +37,6 @@ from moot.formats.panel.decision import Decision, decision
 from moot.formats.panel.pace import pause, timeout, tokens_for, usual_tokens
 from moot.formats.panel.points import claims
 from moot.formats.panel.positions import declared, final_agreement, is_agreed, last_round, misnamed
-from moot.formats.panel.record import level
 from moot.formats.panel.settings import PanelSettings
 from moot.formats.panel.steps import (
     MAX_REVISIONS,
@@ -250,7 +250,8 @@ def _approval(debate: Debate[PanelSettings], casting: Casting, synthesis: Turn, 
 
 
 def _sure(drafted: Decision) -> str:
-    return f"{drafted.say('Confidence')}: {level(drafted)} ({'; '.join(drafted.reasons)})."
+    level = level_word(drafted.confidence, drafted.say)
+    return f"{drafted.say('Confidence')}: {level} ({'; '.join(drafted.reasons)})."
 
 
 def _synthesis(

@@ -15,11 +15,11 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_m
 from moot.core.debate import Answer, Turn
 from moot.core.fields import Flag, Text, Texts, Words, at_most, objects
 from moot.core.script import Debate
+from moot.core.trust import Level
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import UNREAD, Reply, View
 from moot.formats.panel.assessment import Verdict, facts, stale
 from moot.formats.panel.casting import Casting, debaters, evaluation_of, muted, names, spoken
-from moot.formats.panel.confidence import LEVELS, Level
 from moot.formats.panel.decision import REASONS, Decision, caveats, round_facts, views
 from moot.formats.panel.perspectives import Perspective
 from moot.formats.panel.positions import is_agreed, last_round
@@ -28,6 +28,7 @@ from moot.formats.panel.settings import FirstSettings
 from moot.formats.panel.steps import Rules
 from moot.sources.quotes import contains
 from moot.text.plain import shortened
+from moot.trust.judging import LEVELS
 
 FOLDER = Path(__file__).parent / "version_1"
 BUILT_IN = 6
