@@ -21,7 +21,7 @@ from moot.trust.figures import section
 
 def transcript(reading: Reading) -> str:
     """Every word of a debate, with its outcome, as markdown."""
-    folded, say = reading.format.folded, _language(reading)
+    folded, say = reading.format.folded, reading.say
     none = f"There is none: the debate is {reading.record.status}."
     blocks = [
         *_heading(reading),
@@ -34,10 +34,6 @@ def transcript(reading: Reading) -> str:
         ),
     ]
     return "\n\n".join(filter(None, blocks)) + "\n"
-
-
-def _language(reading: Reading) -> Language:
-    return reading.outcome.say if reading.outcome else reading.record.language
 
 
 def _title(section: Section, say: Language) -> str:
@@ -93,8 +89,7 @@ def _heading(reading: Reading) -> Iterator[str]:
     facts.append(str(record.origin) if record.origin else "")
     yield " · ".join(in_line(fact) for fact in facts if fact)
     if title != record.topic.strip():
-        say = _language(reading)
-        yield f"## {say('Question')}"
+        yield f"## {reading.say('Question')}"
         yield contained(record.topic, MAX_HEADING)
 
 

@@ -25,7 +25,7 @@ from moot.core.research import Finding
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
-from moot.core.trust import Basis, Coverage
+from moot.core.trust import Basis, Coverage, Trust
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import usual_page
@@ -34,6 +34,7 @@ from moot.reading.unreadable import read_outcome
 from moot.reading.words import STATUS_TEXTS, short_model
 from moot.sources.references import Index, SourceReport, index
 from moot.sources.source import Source
+from moot.text.language import Language
 from moot.text.markdown import unmarked
 
 T = TypeVar("T")
@@ -111,6 +112,16 @@ class Reading:
         """What it came to; an UnreadableOutcome where its format cannot read that."""
         found = read_outcome(self.record, self.format)
         return found and found.model_copy(update={"ticks": self.stored.ticks})
+
+    @property
+    def trust(self) -> Trust | None:
+        """How far its outcome can be relied on, where that was examined."""
+        return self.outcome.trust if self.outcome else None
+
+    @property
+    def say(self) -> Language:
+        """The fixed words of its outcome; while there is none, those of its question."""
+        return self.outcome.say if self.outcome else self.record.language
 
     @property
     def next_steps(self) -> Sequence[str]:
