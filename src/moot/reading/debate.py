@@ -14,12 +14,12 @@ from moot.core.changes import current
 from moot.core.charts import ChartData
 from moot.core.claims import Ledger
 from moot.core.coverage import coverage
-from moot.core.debate import Outcome, Record, Status, Step, Turn, Usage
+from moot.core.debate import Outcome, Record, Step, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
 from moot.core.format import AnyFormat, Side
 from moot.core.page import OutcomePage
 from moot.core.points import Point
-from moot.core.record import usage_of
+from moot.core.record import LIVE, usage_of
 from moot.core.replay import next_steps, turn_events
 from moot.core.research import Finding
 from moot.core.script import Debate
@@ -260,7 +260,7 @@ class Reading:
     @property
     def live(self) -> bool:
         """Whether somebody speaks now, or will without anybody's doing."""
-        return self.record.status in (Status.QUEUED, Status.RUNNING, Status.STOPPING)
+        return self.record.status in LIVE
 
     @property
     def reason(self) -> str:

@@ -216,7 +216,7 @@ def _heading(outcome: FinalAnswer, record: Record) -> Iterator[str]:
 def _body(outcome: FinalAnswer) -> Iterator[str]:
     say = outcome.say
     yield f"## {say('Answer')}\n\n{contained(outcome.summary, 2)}"
-    remaining = [issue for issue in outcome.issues if issue.status == "open"]
+    remaining = open_issues(outcome.issues)
     yield f"## {say('What stayed open')}\n\n{_listed(remaining, say) if remaining else say('Nothing.')}"
     settled = [issue for issue in outcome.issues if issue.status != "open"]
     if settled:

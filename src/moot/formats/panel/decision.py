@@ -25,7 +25,7 @@ from moot.formats.panel.confidence import confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
 from moot.formats.panel.votes import chosen_option, decision_of, not_voted, rule_of, vote_result
-from moot.sources.source import tags
+from moot.sources.source import text_by_tag
 from moot.trust.caveats import about_models, only_model
 from moot.trust.claims import stands
 from moot.trust.figures import provenance
@@ -249,7 +249,7 @@ def _figures(debate: Debate[Any], answer: Synthesis, perspectives: Sequence[Fina
     options = [f"{each.option}: {each.why}" for each in answer.options]
     lists = (arguments, options, answer.changes_if, answer.agreement, answer.tasks, answer.acceptance, answer.tensions)
     said = "\n".join([answer.recommendation, answer.lead, *chain(*lists), *answer.open_questions])
-    return provenance(debate, said, debaters(debate), {tag: each.text for tag, each in tags(debate.sources).items()})
+    return provenance(debate, said, debaters(debate), text_by_tag(debate.sources))
 
 
 def restated(debate: Debate[Any]) -> str:
