@@ -51,6 +51,10 @@ class JudgeNoise(BaseModel):
     models: list[str] = Field(default_factory=list, description="of which judges it is known")
 
 
+CLEAR_MARGIN = 1.0
+"""Scores closer than this decide nothing."""
+
+
 class Stability(BaseModel):
     """What several judgings say together; scores and margins are means over those that count."""
 
@@ -63,7 +67,7 @@ class Stability(BaseModel):
     order_effect: float = Field(description="how many points more the side got that was shown first")
     flips: float = Field(description="the share of pairs of judgings that call another winner")
     holds: int = Field(description="how many judgings alone come to the published result")
-    clear: float = Field(1.0, description="a smaller margin decides nothing")
+    clear: float = Field(CLEAR_MARGIN, description="a smaller margin decides nothing")
     noise: JudgeNoise | None = Field(None, description="the judge's, by its earlier debates, where there were any")
 
     @property

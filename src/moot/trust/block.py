@@ -27,7 +27,7 @@ def block_of(outcome: Outcome, more: Sequence[Fact] = ()) -> TrustBlock | None:
 
 def _against(trust: Trust, say: Language) -> Iterator[str]:
     """Why it is no surer; what the judgings of a topic came to is no reason, and stands where they are drawn."""
-    told = {f"{name}: {summary(each, each.clear, say)}": name for name, each in trust.parts.items()}
+    told = {f"{name}: {summary(each, say)}": name for name, each in trust.parts.items()}
     for reason in trust.reasons:
         came_to = next((each for each in told if reason.startswith(each)), "")
         rest = reason.removeprefix(came_to).removeprefix("; ")

@@ -29,7 +29,7 @@ from moot.formats.evaluation.outcome import held_back, judged, judging_of, movin
 from moot.formats.evaluation.page import judgings, page, score_chart
 from moot.formats.evaluation.points import claims, points
 from moot.formats.evaluation.scorecard import Scorecard, compare, compared, last_of, ranking
-from moot.formats.evaluation.scores import CLEAR_MARGIN, change
+from moot.formats.evaluation.scores import change
 from moot.formats.evaluation.settings import (
     ARBITER,
     SEATS,
@@ -144,7 +144,7 @@ def _hear(debate: Evaluating, waiting: Sequence[TopicDebate], rules: Rules) -> S
             yield from _argue(debate, group, rules)
         heard = [hearing for hearing in group if hearing.both_heard]
         cases = [Case(partial(rules.judging, debate, hearing), judging_of) for hearing in heard]
-        verdicts = yield from judge_in_pairs(debate, cases, CLEAR_MARGIN)
+        verdicts = yield from judge_in_pairs(debate, cases)
         for hearing, verdict in zip(heard, verdicts, strict=True):
             hearing.judged = verdict
 
