@@ -24,7 +24,6 @@ from simulated import simulated  # noqa: E402
 from voters import curve, majority  # noqa: E402
 
 from moot.core.trust import Stability  # noqa: E402
-from moot.formats.duel.ballot import CLEAR_MARGIN  # noqa: E402
 from moot.formats.duel.verdict import Verdict  # noqa: E402
 from moot.testing import SimulatedJudge, SimulatedVoter  # noqa: E402
 from moot.trust.judging import learned_noise, spreads, weigh  # noqa: E402
@@ -91,7 +90,7 @@ def covered_when_known(found: Sequence[tuple[float, Verdict]]) -> float:
 
 def _covered_after(earlier: Sequence[tuple[float, Verdict]], others: Sequence[tuple[float, Verdict]]) -> float:
     known = learned_noise([spreads(verdict.trust) for _, verdict in earlier if verdict.trust], {"x:judge"})
-    again = [(true, weigh(stability(verdict).judgings, CLEAR_MARGIN, known)) for true, verdict in others]
+    again = [(true, weigh(stability(verdict).judgings, known)) for true, verdict in others]
     return fmean(each.low <= true <= each.high for true, each in again if each)
 
 

@@ -821,7 +821,7 @@ def judged_margins(*scores: tuple[float, float]) -> MarginChart:
         Judging(position=at, mirrored=bool(at % 2), wording=at // 2, score_a=a, score_b=b)
         for at, (a, b) in enumerate(scores)
     ]
-    trust = Trust(level="Low", stability=weigh(judgings, 1.0))
+    trust = Trust(level="Low", stability=weigh(judgings))
     (chart,) = margins_of(Outcome(summary="", trust=trust), ("Debater A", "Debater B"))
     return chart
 

@@ -60,7 +60,7 @@ def test_mirrored_the_speeches_of_a_round_change_places_and_a_person_s_words_sta
 
 
 def test_the_formulas_by_hand() -> None:
-    found = weigh(pairs((8, 5), (6, 5), (7, 6), (7, 6)), 1.0)
+    found = weigh(pairs((8, 5), (6, 5), (7, 6), (7, 6)))
     assert found
     assert (found.score_a, found.score_b, found.margin, found.order_effect) == (7.0, 5.5, 1.5, 0.5)
     # Residuals 1, 0, -1, 0: s² = 2 / 2, moderated (4 · 1.44 + 2) / 6, t of 6 degrees 2.447.
@@ -70,20 +70,20 @@ def test_the_formulas_by_hand() -> None:
 
 
 def test_two_judgings_alone_have_the_usual_noise() -> None:
-    found = weigh(pairs((8, 4), (8, 5)), 1.0)
+    found = weigh(pairs((8, 4), (8, 5)))
     assert found
     assert found.high - found.margin == pytest.approx(2.776 * 1.2 / sqrt(2))
 
 
 def test_flips_are_the_share_of_pairs_that_disagree() -> None:
-    found = weigh(pairs((8, 5), (5, 5), (8, 5), (8, 5)), 1.0)
+    found = weigh(pairs((8, 5), (5, 5), (8, 5), (8, 5)))
     assert found
     assert (found.flips, found.holds) == (0.5, 3)
 
 
 def test_what_cannot_be_read_leaves_with_its_twin() -> None:
     given = [*pairs((8, 5), (9, 1)), judging(5, 5, counted=False), judging(0, 9, mirrored=True)]
-    found = weigh(given, 1.0)
+    found = weigh(given)
     assert found
     assert [each.counted for each in found.judgings] == [True, True, False, False]
     assert (found.margin, len(found.counted)) == (5.5, 2)
@@ -91,7 +91,7 @@ def test_what_cannot_be_read_leaves_with_its_twin() -> None:
 
 @pytest.mark.parametrize("given", [[judging(8, 5)], [judging(8, 5), judging(5, 5, True, counted=False)]])
 def test_without_a_whole_pair_nothing_is_claimed(given: list[Judging]) -> None:
-    assert weigh(given, 1.0) is None
+    assert weigh(given) is None
     assert not any(each.counted for each in balanced(given))
 
 
@@ -100,8 +100,8 @@ scores = st.integers(0, 10).map(float)
 
 @given(st.lists(st.tuples(scores, scores), min_size=1, max_size=6).flatmap(lambda half: st.just(half * 2)))
 def test_whoever_is_called_a_the_judgings_say_the_same(given: list[tuple[float, float]]) -> None:
-    one = weigh(pairs(*given), 1.0)
-    other = weigh([judging(each.score_b, each.score_a, not each.mirrored) for each in pairs(*given)], 1.0)
+    one = weigh(pairs(*given))
+    other = weigh([judging(each.score_b, each.score_a, not each.mirrored) for each in pairs(*given)])
     assert one
     assert other
     assert (one.margin, one.low, one.high) == pytest.approx((-other.margin, -other.high, -other.low))
@@ -157,7 +157,7 @@ def rounded_calls(margin: float) -> dict[str, float]:
     found = {"a": 0.0, "b": 0.0, "undecided": 0.0}
     for one, p in a.items():
         for other, q in b.items():
-            found[call(one - other, 1.0)] += p * q
+            found[call(one - other)] += p * q
     return found
 
 
@@ -174,7 +174,7 @@ def test_judgings_flip_as_often_as_theory_says(margin: float, order: float) -> N
     for verdict in found:
         assert verdict.trust
         assert verdict.trust.stability
-        calls = [call(each.margin, 1.0) for each in verdict.trust.stability.judgings]
+        calls = [call(each.margin) for each in verdict.trust.stability.judgings]
         across += [one != other for one, other in zip(calls[::2], calls[1::2], strict=True)]
         same += [one != other for one, other in zip(calls[:2], calls[2:], strict=False)]
     first, second = rounded_calls(margin + order), rounded_calls(margin - order)
@@ -239,7 +239,7 @@ def drawn(number: int, noise: float, chance: Random) -> list[tuple[float, list[J
         means = [(7 + true / 2, 6 - true / 2), (6 + true / 2, 7 - true / 2)] * 2
         scores = [[min(10, max(0, round(chance.gauss(mean, noise)))) for mean in pair] for pair in means]
         four = pairs(*((a, b) for a, b in scores))
-        found.append((true, four[:2] if _is_clear(four[:2], 1.0) else four))
+        found.append((true, four[:2] if _is_clear(four[:2]) else four))
     return found
 
 
@@ -248,27 +248,27 @@ def test_on_average_25_debates_tell_enough_of_any_judge(noise: float) -> None:
     """No lucky 25 of them: the mean over 80 times 25, each before other debates."""
     chance, held = Random(1), []
     for _ in range(80):
-        trusts = [Trust(level="Low", stability=weigh(judgings, 1.0)) for _, judgings in drawn(25, noise, chance)]
+        trusts = [Trust(level="Low", stability=weigh(judgings)) for _, judgings in drawn(25, noise, chance)]
         known = learned_noise(map(spreads, trusts), {""})
-        later = [(true, weigh(judgings, 1.0, known)) for true, judgings in drawn(100, noise, chance)]
+        later = [(true, weigh(judgings, known)) for true, judgings in drawn(100, noise, chance)]
         held += [found.low <= true <= found.high for true, found in later if found]
     assert 0.935 <= fmean(held) <= 0.99
 
 
 def test_on_average_the_usual_noise_is_enough_for_scores_of_a_noise_of_0_8() -> None:
-    later = [(true, weigh(judgings, 1.0)) for true, judgings in drawn(8000, 0.8, Random(1))]
+    later = [(true, weigh(judgings)) for true, judgings in drawn(8000, 0.8, Random(1))]
     assert 0.97 <= fmean(found.low <= true <= found.high for true, found in later if found) <= 0.995
 
 
 def test_of_a_judge_nothing_is_learned_from_two_judgings_or_from_another_judge() -> None:
-    two, four = weigh(pairs((8, 5), (6, 5)), 1.0), weigh(pairs((8, 5), (6, 5), (7, 6), (7, 6)), 1.0)
+    two, four = weigh(pairs((8, 5), (6, 5))), weigh(pairs((8, 5), (6, 5), (7, 6), (7, 6)))
     assert learned_noise(map(spreads, [Trust(level="Low", stability=two), Trust(level="Low")]), {""}) is None
     assert learned_noise(map(spreads, [Trust(level="Low", stability=four)]), {"another"}) is None
     known = learned_noise(map(spreads, [Trust(level="Low", stability=four)]), {""})
     assert known == JudgeNoise(points=1.137, debates=1, models=[""])
     noisy = known.model_copy(update={"points": 3.0})
     another = noisy.model_copy(update={"models": ["another"]})
-    found = [weigh(pairs((8, 5), (6, 5)), 1.0, noise) for noise in (noisy, another)]
+    found = [weigh(pairs((8, 5), (6, 5)), noise) for noise in (noisy, another)]
     assert [each and each.noise for each in found] == [noisy, None]
 
 

@@ -29,12 +29,12 @@ class FoundClaim(NamedTuple):
         return {"debate": record.id, "title": record.title, "who": self.who, **self.claim.model_dump(mode="json")}
 
 
-async def find_claims(app: App, words: str, limit: int = MAX_DEBATES) -> list[FoundClaim]:
+async def find_claims(app: App, words: str) -> list[FoundClaim]:
     """Claims with these words, of finished debates, the newest debate first."""
     wanted = words.split()
     if not wanted:
         raise InvalidInput('say what the claim is about: moot claims "latency"')
-    records = await app.list(limit, words=wanted[0])
+    records = await app.list(MAX_DEBATES, words=wanted[0])
     having = [record.id for record in records if any(_matching(app.reading(StoredDebate(record)), wanted))]
     readings = [await app.read(debate_id) for debate_id in having]  # whose turns say who was cast as what
     return [FoundClaim(reading, claim) for reading in readings for claim in _matching(reading, wanted)]

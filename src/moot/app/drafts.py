@@ -12,7 +12,7 @@ from pydantic import JsonValue, ValidationError
 from moot import formats as known_formats
 from moot.app.words import MAX_BACKGROUND, check_text, check_topic, new_id
 from moot.core.changes import Change, is_change
-from moot.core.debate import Origin, Record, Seat, SeatSettings, Settings, Step, Turn, Usage
+from moot.core.debate import BY_SEAT, Origin, Record, Seat, SeatSettings, Settings, Step, Turn, Usage
 from moot.core.format import NEW, AnyFormat
 from moot.core.prompts import has_short_prompts
 from moot.core.replay import next_steps, replayed_steps
@@ -37,8 +37,6 @@ MAX_PRECEDENTS = 3
 SMALL = 2000
 """Characters of sources that every model can read."""
 CHOSEN = "chosen for this debate"
-BY_SEAT = ("models", "temperatures", "max_tokens")
-"""The settings that have a value for each seat."""
 
 
 @dataclass(eq=False)
@@ -70,8 +68,7 @@ class Drafts:
             seats=seats,
             created_at=time.time(),
         )
-        if checked.max_cost is not None:
-            self._check_prices(record)
+        self._check_prices(record)
         self._check_research(checked)
         return record
 
@@ -177,8 +174,7 @@ class Drafts:
             if seat.player == "model" and checked.seated(seat) and (seat.name in before.seats or not had.seated(seat))
         }
         record = replace(before, settings=checked.model_dump(mode="json"), seats=seats)
-        if checked.max_cost is not None:
-            self._check_prices(record)
+        self._check_prices(record)
         return record
 
     async def choose_model(self, seat: Seat, settings: Settings | None = None) -> ModelChoice:
@@ -256,8 +252,8 @@ class Drafts:
             if isinstance(value, int | float) and value > MAX_NUMBER:
                 raise InvalidInput(f"{format.name} settings: {name}: at most {MAX_NUMBER:,}")
         seats = [seat.name for seat in format.seats]
-        for field in (checked.models, checked.temperatures, checked.max_tokens):
-            for seat in field:
+        for field in BY_SEAT:
+            for seat in getattr(checked, field):
                 if seat not in seats:
                     near = meant(seat, seats) or f"; its seats: {', '.join(seats)}"
                     raise InvalidInput(f"{format.name} has no seat {seat!r}{near}")
@@ -285,6 +281,8 @@ class Drafts:
         return settings.model_copy(update={field: f"{USUAL}:{name}" for field, name in bare.items()})
 
     def _check_prices(self, record: Record) -> None:
+        if record.settings["max_cost"] is None:
+            return
         for model in {seat.model for seat in record.seats.values()}:
             if self.models.prices.cost(model, Usage(calls=1)) is None:
                 raise InvalidInput(f"max_cost needs a price for {model}: add it under `prices` in moot.yaml")

@@ -109,6 +109,8 @@ class Settings(Limits):
         return True
 
 
+BY_SEAT = ("models", "temperatures", "max_tokens")
+"""The settings that have a value for each seat."""
 PASSED_OVER = "passed_over"
 """The mark of a made-up turn that a script was never given; a format need not examine it."""
 

@@ -195,7 +195,7 @@ def decode(line: str) -> Event:
     return event
 
 
-def turn_finished(debate_id: str, turn: Turn, title: str = "", notes: tuple[str, ...] = ()) -> TurnFinished:
+def turn_finished(debate_id: str, turn: Turn, title: str, notes: tuple[str, ...] = ()) -> TurnFinished:
     """The event that showed a stored turn when it was new."""
     event = TurnFinished(
         **place_of(turn, turn.position),

@@ -14,7 +14,7 @@ from moot.core.research import RESEARCHER
 from moot.core.sources import read_whole
 from moot.sources.passages import LONGEST
 from moot.sources.quotes import words
-from moot.sources.source import tags
+from moot.sources.source import text_by_tag
 from moot.text.language import sentences
 
 if TYPE_CHECKING:
@@ -74,16 +74,12 @@ def _search(debate: Debate[Any], round: int | None, seats: Mapping[str, Step]) -
         KIND,
         round,
         variables={
-            "texts": debate.once("texts", lambda: _texts(debate)),
+            "texts": debate.once("texts", lambda: text_by_tag(debate.settings.sources)),
             "queries": {seat: queries(debate, step) for seat, step in seats.items()},
             "characters": room(debate),
             "had": {seat: had(debate, seat) for seat in seats},
         },
     )
-
-
-def _texts(debate: Debate[Any]) -> dict[str, str]:
-    return {tag: source.text for tag, source in tags(debate.settings.sources).items()}
 
 
 def had(debate: Debate[Any], seat: str) -> list[str]:

@@ -210,6 +210,11 @@ class Format(Generic[S, O_co]):
                 return seat
         raise NotFound(f"{self.name} has no seat {name!r}; its seats: {', '.join(seat.name for seat in self.seats)}")
 
+    @property
+    def usual_seats(self) -> tuple[Seat, ...]:
+        """Those that models fill in every debate."""
+        return tuple(seat for seat in self.seats if seat.player == "model" and not seat.optional)
+
     def title(self, seat: str, debate: Debate[S] | None = None) -> str:
         """How readers call a seat, those outside the format (clock, human) included."""
         if debate and (given := self.titles(debate).get(seat)):

@@ -32,6 +32,10 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+LIVE = (Status.QUEUED, Status.RUNNING, Status.STOPPING)
+"""Somebody speaks, or will without anybody's doing; in the order in which a debate has them."""
+
+
 @value(frozen=True, slots=True, kw_only=True)
 class Turn:
     """The stored answer to one step; written once, never changed."""

@@ -15,6 +15,10 @@ CHECKS = frozenset({REJUDGING, RESCORING, COMPARISON})
 """The kinds of turns in which what was judged is examined."""
 
 
+def level_word(level: Level, say: Language) -> str:
+    return {"High": say("High"), "Medium": say("Medium"), "Low": say("Low")}[level]
+
+
 class Basis(NamedTuple):
     """What an outcome rests on: words, the positions of turns they are linked to, and the seats whose side it takes."""
 
@@ -47,6 +51,10 @@ class JudgeNoise(BaseModel):
     models: list[str] = Field(default_factory=list, description="of which judges it is known")
 
 
+CLEAR_MARGIN = 1.0
+"""Scores closer than this decide nothing."""
+
+
 class Stability(BaseModel):
     """What several judgings say together; scores and margins are means over those that count."""
 
@@ -59,7 +67,7 @@ class Stability(BaseModel):
     order_effect: float = Field(description="how many points more the side got that was shown first")
     flips: float = Field(description="the share of pairs of judgings that call another winner")
     holds: int = Field(description="how many judgings alone come to the published result")
-    clear: float = Field(1.0, description="a smaller margin decides nothing")
+    clear: float = Field(CLEAR_MARGIN, description="a smaller margin decides nothing")
     noise: JudgeNoise | None = Field(None, description="the judge's, by its earlier debates, where there were any")
 
     @property
@@ -160,10 +168,11 @@ class Trust(BaseModel):
 
     def text(self, say: Language) -> str:
         """The level and what it rests on, in a line."""
-        levels = {"High": say("High"), "Medium": say("Medium"), "Low": say("Low")}
         claims = self.claims.text if self.claims else ""
         examined = (each.summary for each in (self.vote, self.poll) if each)
-        line = "; ".join(filter(None, [f"{say('Trust')}: {levels[self.level]}", self.summary, claims, *examined]))
+        line = "; ".join(
+            filter(None, [f"{say('Trust')}: {level_word(self.level, say)}", self.summary, claims, *examined])
+        )
         return f"{line}. {self.poll.price}" if self.poll and self.poll.price else line
 
     def with_reasons(self, reasons: Iterable[str]) -> Trust:

@@ -31,8 +31,7 @@ def export(reading: Reading, style: str) -> str:
             from moot.export.charts.figures import figures
             from moot.export.html import Drawings, page
 
-            say = reading.outcome.say if reading.outcome else reading.record.language
-            drawings = Drawings(figures(reading), _map(reading), say("Outcome"), say("Charts"))
+            drawings = Drawings(figures(reading), _map(reading), reading.say("Outcome"), reading.say("Charts"))
             return page(document(reading), reading.record.title, drawings)
     raise InvalidInput(f"cannot export as {style!r}; choose md, json, html, argdown or aif")
 

@@ -9,7 +9,7 @@ from functools import partial
 from moot.reading.debate import Reading
 from moot.reading.sources import fault_text, use_text
 from moot.sources.references import Index, Passage, Reference, SourceUse
-from moot.text.markdown import edited, in_line, split_front_matter
+from moot.text.markdown import bullets, edited, in_line, split_front_matter
 
 _ESCAPED = re.compile(r"\\\[(?=[^\[\]\\\n]{0,40}[Ss][1-9])([^\[\]\\\n]{1,120})\\\](?![(:])")
 """A tag whose brackets are escaped, as every bracket is in a line of a document; but not what would be a link then."""
@@ -60,7 +60,7 @@ def _section(reading: Reading, turns: bool) -> Iterator[str]:
         yield "\n".join(f"- {each.tag}: {in_line(each.name)}" for each in unused)
     if report.unresolved:
         yield f"### {say('Citations that lead nowhere: {number}', number=len(report.unresolved))}"
-        yield "\n".join(f"- {in_line(fault_text(reading, found))}" for found in report.unresolved)
+        yield bullets(fault_text(reading, found) for found in report.unresolved)
 
 
 def _used(reading: Reading, each: SourceUse, turns: bool) -> Iterator[str]:

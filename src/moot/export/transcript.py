@@ -15,14 +15,14 @@ from moot.core.record import iso
 from moot.reading.debate import Reading, Section
 from moot.reading.words import chosen, short_model
 from moot.text.language import Language
-from moot.text.markdown import MAX_HEADING, MAX_TITLE, contained, front_matter, in_line, readable, table_of
+from moot.text.markdown import MAX_HEADING, MAX_TITLE, bullets, contained, front_matter, in_line, readable, table_of
 from moot.text.plain import shortened
 from moot.trust.figures import section
 
 
 def transcript(reading: Reading) -> str:
     """Every word of a debate, with its outcome, as markdown."""
-    say = _language(reading)
+    say = reading.say
     none = f"There is none: the debate is {reading.record.status}."
     blocks = [
         *_heading(reading),
@@ -35,10 +35,6 @@ def transcript(reading: Reading) -> str:
         ),
     ]
     return "\n\n".join(filter(None, blocks)) + "\n"
-
-
-def _language(reading: Reading) -> Language:
-    return reading.outcome.say if reading.outcome else reading.record.language
 
 
 def _title(section: Section, say: Language) -> str:
@@ -55,14 +51,14 @@ def outcome_blocks(outcome: Outcome) -> Iterator[str]:
         yield table_of(table)
     if outcome.trust:
         yield in_line(outcome.trust_text())
-        yield "\n".join(f"- {in_line(reason)}" for reason in outcome.trust.reasons)
+        yield bullets(outcome.trust.reasons)
     yield contained(outcome.summary, MAX_HEADING)
     if outcome.figures:
         yield section(outcome.figures, outcome.say, 3)
     if outcome.caveats:
         say = outcome.say
         yield f"{say('Before you trust it')}:"
-        yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
+        yield bullets(outcome.caveats)
 
 
 def claims_section(reading: Reading) -> str:
@@ -94,8 +90,7 @@ def _heading(reading: Reading) -> Iterator[str]:
     facts.append(str(record.origin) if record.origin else "")
     yield " · ".join(in_line(fact) for fact in facts if fact)
     if title != record.topic.strip():
-        say = _language(reading)
-        yield f"## {say('Question')}"
+        yield f"## {reading.say('Question')}"
         yield contained(record.topic, MAX_HEADING)
 
 

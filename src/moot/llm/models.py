@@ -74,6 +74,17 @@ class ModelChoice(NamedTuple):
 NOTHING_ELSE = ModelChoice(BUILT_IN_MODEL, "nothing else is configured")
 
 
+class ProviderLook(NamedTuple):
+    """What there is of a provider: whether its key is set, and what is wrong in its settings."""
+
+    configured: bool
+    fault: str = ""
+    address: str = ""
+    """Empty for a client of the program's own."""
+    models: tuple[str, ...] | None = None
+    """None where it cannot be asked for them."""
+
+
 class Models:
     """All model servers of one process; keys and addresses are read from the environment when first needed."""
 
@@ -170,6 +181,17 @@ class Models:
             return await self.list_models(provider)
         except ModelError:
             return None
+
+    async def look(self, provider: Provider) -> ProviderLook:
+        """Where a provider is, and its models as far as it may be asked for them."""
+        configured = self.configured(provider)
+        try:
+            address = self.address(provider)
+            is_own = not address.partition("://")[2]
+            models = () if is_own else await self.reachable(provider) if configured else None
+        except InvalidInput as error:
+            return ProviderLook(configured, str(error))
+        return ProviderLook(configured, "", "" if is_own else public_name(address), models)
 
     async def has(self, name: str) -> bool:
         """Whether a server on this machine is running and has this model."""

@@ -24,6 +24,8 @@ from moot.retrieval.search import Excerpt
 from moot.trust.novelty import MEANS_THE_SAME
 
 log = logging.getLogger(__name__)
+FAULTS = (MootError, OSError, ValueError, RuntimeError, ImportError)
+"""What a search can fail with."""
 RECORDED = "library"
 """Under this name a recording keeps which templates were handed out: other versions of moot may find others."""
 
@@ -80,7 +82,7 @@ class LibraryPlayer:
         strict = asked.pop("strict", False)
         try:
             reply = await self._kinds[step.kind](**asked)
-        except (MootError, OSError, ValueError, RuntimeError, ImportError) as error:
+        except FAULTS as error:
             if strict:
                 raise
             log.warning("%s: the library failed: %s", debate.id, error)

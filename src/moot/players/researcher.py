@@ -25,11 +25,11 @@ from moot.core.turn_writer import TurnWriter
 from moot.errors import MootError, ToolFailed
 from moot.llm.client import Client, Completion, Message, Request
 from moot.llm.recording import Recorder, Recording
-from moot.players.library import handed_out
+from moot.players.library import FAULTS, handed_out
 from moot.retrieval.library import Library
 from moot.retrieval.tools import Parameter, Tool, ToolServer
 from moot.settings import ResearchServer
-from moot.sources.source import tags
+from moot.sources.source import text_by_tag
 from moot.text.plain import one_line, shortened
 
 log = logging.getLogger(__name__)
@@ -232,12 +232,12 @@ class _Research:
 
     async def _passages(self, call: Call, characters: int) -> str:
         """Those of the debate's own sources that the debater has not read yet."""
-        texts = {tag: source.text for tag, source in tags(self.debate.settings.sources).items()}
+        texts = text_by_tag(self.debate.settings.sources)
         queries = {self.asker: [str(call.arguments.get("query", ""))]}
         before = {self.asker: had(self.debate, self.asker)}
         try:
             found = (await self.library.evidence(texts, queries, before, characters)).passages[self.asker]
-        except (MootError, OSError, ValueError, RuntimeError, ImportError) as error:  # as the library itself has it
+        except FAULTS as error:
             raise ToolFailed(str(error)) from None
         if not found:
             raise ToolFailed("nothing was found that you have not read")

@@ -15,18 +15,18 @@ from moot.core.changes import current
 from moot.core.charts import ChartData
 from moot.core.claims import Ledger
 from moot.core.coverage import coverage
-from moot.core.debate import Outcome, Record, Status, Step, Turn, Usage
+from moot.core.debate import Outcome, Record, Step, Turn, Usage
 from moot.core.events import TurnFinished, Waiting
 from moot.core.format import AnyFormat, Side
 from moot.core.page import OutcomePage
 from moot.core.points import Point
-from moot.core.record import usage_of
+from moot.core.record import LIVE, usage_of
 from moot.core.replay import CHANGED, next_steps, turn_events
 from moot.core.research import Finding
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
-from moot.core.trust import Basis, Coverage
+from moot.core.trust import Basis, Coverage, Trust
 from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import usual_page
@@ -35,6 +35,7 @@ from moot.reading.unreadable import read_outcome
 from moot.reading.words import STATUS_TEXTS, short_model
 from moot.sources.references import Index, SourceReport, index
 from moot.sources.source import Source
+from moot.text.language import Language
 from moot.text.markdown import unmarked
 
 T = TypeVar("T")
@@ -111,6 +112,16 @@ class Reading:
         """What it came to; an UnreadableOutcome where its format cannot read that."""
         found = read_outcome(self.record, self.format)
         return found and found.model_copy(update={"ticks": self.stored.ticks})
+
+    @property
+    def trust(self) -> Trust | None:
+        """How far its outcome can be relied on, where that was examined."""
+        return self.outcome.trust if self.outcome else None
+
+    @property
+    def say(self) -> Language:
+        """The fixed words of its outcome; while there is none, those of its question."""
+        return self.outcome.say if self.outcome else self.record.language
 
     @property
     def next_steps(self) -> Sequence[str]:
@@ -249,7 +260,7 @@ class Reading:
     @property
     def live(self) -> bool:
         """Whether somebody speaks now, or will without anybody's doing."""
-        return self.record.status in (Status.QUEUED, Status.RUNNING, Status.STOPPING)
+        return self.record.status in LIVE
 
     @property
     def reason(self) -> str:

@@ -67,8 +67,7 @@ class Live:
         else:
             self._note(event)
             self._on_turn(event)
-        for heard in self._listeners.heard.get(event.debate, ()):
-            heard.put_nowait(event)
+        self._listeners.send(event.debate, event)
 
     def look(self, debate_id: str) -> None:
         """Have those who follow a debate look at what is stored of it."""

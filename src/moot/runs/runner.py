@@ -73,10 +73,7 @@ class Runner:
         self._pauses: dict[str, Pauses] = {}
 
     async def run(self, debate_id: str, sink: Sink, until: Until | None = None) -> RunResult:
-        """Run a debate in this process until it is finished, waiting, stopped or failed.
-
-        Before steps for which `until` holds it is handed back: stopped, for anyone to go on with.
-        """
+        """See `App.run`."""
         while True:
             taken = await self._take(debate_id)
             try:

@@ -99,7 +99,7 @@ def citations(text: str, known: Collection[str] = ()) -> Iterator[Citation]:
     return (each.citation for each in found_in(text, known))
 
 
-def found_in(text: str, known: Collection[str] = ()) -> Iterator[Found]:
+def found_in(text: str, known: Collection[str]) -> Iterator[Found]:
     """The same, with where each stands; without a tag, what stands in code is no quote."""
     text = TYPED.sub(_mark, text)
     code = [fence.span() for fence in FENCED.finditer(text)]

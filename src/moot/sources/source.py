@@ -50,3 +50,7 @@ class Source(BaseModel, extra="forbid", frozen=True):
 
 def tags(sources: Sequence[Source]) -> dict[str, Source]:
     return {f"S{number}": source for number, source in enumerate(sources, 1)}
+
+
+def text_by_tag(sources: Sequence[Source]) -> dict[str, str]:
+    return {tag: source.text for tag, source in tags(sources).items()}

@@ -152,7 +152,7 @@ def list_parameters(
     format: str | None,
     words: str,
     after: tuple[float, str] | None,
-    about: Sequence[str] = (),
+    about: Sequence[str],
     hidden: bool = False,
     at_rest: bool = False,
 ) -> dict[str, Parameter]:

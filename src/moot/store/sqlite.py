@@ -106,7 +106,7 @@ class _File:
 class Memory:
     """A database that is gone with whoever holds it. It answers at once, in the caller's thread."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         self.connection = _connect(":memory:", now)
         self._lock = Lock()
         _template().backup(self.connection)

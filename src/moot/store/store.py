@@ -14,7 +14,7 @@ from moot.core.changes import Wish
 from moot.core.control import Control
 from moot.core.notices import Notice, notices
 from moot.core.people import HumanReply, Rating, Tick, Workflow
-from moot.core.record import Failure, JsonObject, Record, Status, Turn
+from moot.core.record import LIVE, Failure, JsonObject, Record, Status, Turn
 from moot.core.stored import StoredDebate
 from moot.errors import StoreError
 from moot.store.database import Database, Job, Operation, Whole, alone, ask, reading, run_of, writing
@@ -196,7 +196,7 @@ class Store:
     def restore(self, debate_id: str) -> Operation[Record]:
         """Undo `delete`; no change when the debate is not hidden. Raises NotFound."""
         rows = yield ask("restore", debate_id=debate_id)
-        if rows and rows[0]["status"] in (Status.QUEUED, Status.RUNNING, Status.STOPPING):
+        if rows and rows[0]["status"] in LIVE:
             yield run_of(rows[0])  # while it was hidden there was no debate to run
         return record_from(rows[0] if rows else (yield from find_debate(debate_id)))
 

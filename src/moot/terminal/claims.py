@@ -64,9 +64,8 @@ def rows(reading: Reading, claims: Iterable[Claim]) -> list[tuple[str, ...]]:
 
 def _about(reading: Reading, ledger: Ledger) -> Iterator[str]:
     """Which of them decided, and what is missing."""
-    trust = reading.outcome.trust if reading.outcome else None
-    if trust and trust.claims and trust.claims.text:
-        yield trust.claims.text
+    if reading.trust and reading.trust.claims and reading.trust.claims.text:
+        yield reading.trust.claims.text
     if ledger.by_code:
         yield "Nobody could follow the claims: these are the sentences with which the speeches begin."
     if ledger.claims_left_out:

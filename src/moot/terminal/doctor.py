@@ -48,14 +48,13 @@ PATIENT = Timeouts(connect=TRIAL_SECONDS)
 async def models() -> None:
     console = Console()
     async with build(settings.load()) as app:
-        rows = await asyncio.gather(*(_provider_row(app, each.name) for each in app.models.shown))
+        rows = await asyncio.gather(*(_provider_row(app, each) for each in app.models.shown))
         built_in = ("local", "in this process", app.models.local_state(), ", ".join(names()))
         print_table(console, ("provider", "address", "state", "models"), [*rows, built_in], wide=("address",))
         for format in app.formats.values():
-            seats = [seat for seat in format.seats if seat.player == "model" and not seat.optional]
-            choices = [await app.drafts.choose_model(seat) for seat in seats]
+            choices = [(seat.title, await app.drafts.choose_model(seat)) for seat in format.usual_seats]
             console.print()
-            chosen = [(seat.title, public_name(name), why) for seat, (name, why) in zip(seats, choices, strict=True)]
+            chosen = [(title, public_name(name), why) for title, (name, why) in choices]
             print_table(console, (format.name, "model", "because"), chosen)
 
 
@@ -69,18 +68,16 @@ async def doctor() -> Exit:
     return Exit.DONE if healthy else Exit.FAILED
 
 
-async def _provider_row(app: App, name: str) -> tuple[str, str, str, str]:
-    provider = app.models.providers[name]
-    try:
-        address = public_name(app.models.address(provider))
-        found = await app.models.reachable(provider) if app.models.configured(provider) else None
-    except InvalidInput as error:
-        return (name, "", str(error), "")
-    if not app.models.configured(provider):
-        return (name, address, f"set {provider.key_env}", "")
-    if found is None:
-        return (name, address, "not running" if provider.local else "not reachable, or the key is wrong", "")
-    return (name, address, "ready", printable(", ".join(found[:8])) + (" …" if len(found) > 8 else ""))
+async def _provider_row(app: App, provider: Provider) -> tuple[str, str, str, str]:
+    name, look = provider.name, await app.models.look(provider)
+    if look.fault:
+        return (name, "", look.fault, "")
+    if not look.configured:
+        return (name, look.address, f"set {provider.key_env}", "")
+    if look.models is None:
+        return (name, look.address, "not running" if provider.local else "not reachable, or the key is wrong", "")
+    more = " …" if len(look.models) > 8 else ""
+    return (name, look.address, "ready", printable(", ".join(look.models[:8])) + more)
 
 
 class _Check(NamedTuple):

@@ -6,7 +6,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -107,6 +107,11 @@ def edited(text: str, edit: Callable[[str], str]) -> str:
 def in_line(text: str) -> str:
     """Text as a part of one line of markdown, shown letter by letter."""
     return re.sub(r"([\\`*_\[\]<>|~#!&$])", r"\\\1", " ".join(readable(text).split()))
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """Texts as a list, each in a line of its own."""
+    return "\n".join(f"- {in_line(text)}" for text in texts)
 
 
 def in_title(text: str) -> str:

@@ -8,6 +8,7 @@ from moot.core.debate import Outcome
 from moot.core.page import Fact, Line, Lines, TrustBlock
 from moot.core.trust import ClaimSummary, PollResult, Stability, Trust, VoteResult
 from moot.text.language import Language
+from moot.text.plain import capitalized
 from moot.trust.judging import summary
 from moot.trust.poll import answer_text
 from moot.trust.voting import rule_name
@@ -26,7 +27,7 @@ def block_of(outcome: Outcome, more: Sequence[Fact] = ()) -> TrustBlock | None:
 
 def _against(trust: Trust, say: Language) -> Iterator[str]:
     """Why it is no surer; what the judgings of a topic came to is no reason, and stands where they are drawn."""
-    told = {f"{name}: {summary(each, each.clear, say)}": name for name, each in trust.parts.items()}
+    told = {f"{name}: {summary(each, say)}": name for name, each in trust.parts.items()}
     for reason in trust.reasons:
         came_to = next((each for each in told if reason.startswith(each)), "")
         rest = reason.removeprefix(came_to).removeprefix("; ")
@@ -68,7 +69,7 @@ def figures(lines: Sequence[str], say: Language) -> tuple[Lines, ...]:
 def sentence(text: str) -> str:
     """As one begins and ends."""
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text[-1:] in ".!?…)" else ".") if text else ""
+    return capitalized(text) + ("" if text[-1:] in ".!?…)" else ".") if text else ""
 
 
 def _judged(stability: Stability, say: Language) -> Fact:

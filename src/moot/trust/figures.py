@@ -20,7 +20,7 @@ from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.sources.quotes import GROUPED
 from moot.text.language import Language, known_words, language_of, seems_english, sentences
-from moot.text.markdown import in_line
+from moot.text.markdown import bullets
 
 MAX_SHOWN, MAX_OPERANDS = 40, 32
 LARGE = 1000
@@ -180,8 +180,7 @@ def _origin(
 
 def section(lines: Sequence[str], say: Language, level: int = 2) -> str:
     """As a part of an outcome's document; "" without figures."""
-    listed = "\n".join(f"- {in_line(line)}" for line in lines)
-    return f"{'#' * level} {say('Figures and where they come from')}\n\n{listed}" if lines else ""
+    return f"{'#' * level} {say('Figures and where they come from')}\n\n{bullets(lines)}" if lines else ""
 
 
 def _tells(figure: Figure) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
-from moot.core.trust import JudgeNoise, Judging, Level, Stability, Trust
+from moot.core.trust import CLEAR_MARGIN, JudgeNoise, Judging, Level, Stability, Trust
 from moot.text.language import Language
 from moot.trust.caveats import only_model
 from moot.trust.depth import MORE_JUDGES
@@ -109,7 +109,7 @@ def mirrored_order(turns: Sequence[Turn], sides: Sequence[str], among: Sequence[
     return tuple(order)
 
 
-def judge_in_pairs(debate: Debate[Any], cases: Sequence[Case], clear: float) -> Script[list[Judged]]:
+def judge_in_pairs(debate: Debate[Any], cases: Sequence[Case]) -> Script[list[Judged]]:
     """Judge every case twice, all side by side, and more often those that are close."""
     found = [Judged((case.first,) if case.first else ()) for case in cases]
     most = debate.settings.most_judgings
@@ -117,7 +117,7 @@ def judge_in_pairs(debate: Debate[Any], cases: Sequence[Case], clear: float) -> 
         left = [
             at
             for at, (case, judged) in enumerate(zip(cases, found, strict=True))
-            if not judged.limit and not _is_settled(case, judged.turns, clear)
+            if not judged.limit and not _is_settled(case, judged.turns)
         ]
         if not left:
             break
@@ -131,15 +131,15 @@ def judge_in_pairs(debate: Debate[Any], cases: Sequence[Case], clear: float) -> 
     return found
 
 
-def _is_settled(case: Case, turns: Sequence[Turn], clear: float) -> bool:
+def _is_settled(case: Case, turns: Sequence[Turn]) -> bool:
     """Whether two judgings say enough."""
     if len(turns) < 2:
         return False
-    return _is_clear([case.read(*each) for each in zip(turns, views(len(turns)), strict=True)], clear)
+    return _is_clear([case.read(*each) for each in zip(turns, views(len(turns)), strict=True)])
 
 
-def _is_clear(two: Sequence[Judging], clear: float) -> bool:
-    calls = {call(judging.margin, clear) for judging in two}
+def _is_clear(two: Sequence[Judging]) -> bool:
+    calls = {call(judging.margin) for judging in two}
     far = abs(fmean(judging.margin for judging in two)) >= CLEAR_AFTER_TWO
     return far and len(calls) == 1 and all(judging.counted for judging in two)
 
@@ -180,19 +180,17 @@ def balanced(judgings: Sequence[Judging]) -> list[Judging]:
     ]
 
 
-def call(margin: float, clear: float) -> Call:
+def call(margin: float, clear: float = CLEAR_MARGIN) -> Call:
     """Who has won by this margin; scores closer than `clear` decide nothing."""
     if round(abs(margin), 6) < clear:  # 8.2 - 7.2 is a little less than 1 to a computer
         return "undecided"
     return "a" if margin > 0 else "b"
 
 
-def weighed(
-    judged: Judged, read: Callable[[Turn, JudgeView], Judging], clear: float, noise: JudgeNoise | None = None
-) -> Weighed:
+def weighed(judged: Judged, read: Callable[[Turn, JudgeView], Judging], noise: JudgeNoise | None = None) -> Weighed:
     """What the judgings of a case come to, told in the words of the one that is nearest to their mean."""
     judgings = [read(*each) for each in zip(judged.turns, views(len(judged.turns)), strict=True)]
-    stability = weigh(judgings, clear, noise)
+    stability = weigh(judgings, noise)
     if stability is None:
         readable = (turn for turn in judged.turns if "fallback" not in turn.marks)
         return Weighed(next(readable, judged.turns[0]), None)
@@ -205,7 +203,7 @@ def nearest(stability: Stability) -> Judging:
     return min(stability.counted, key=lambda judging: abs(judging.margin - stability.margin))
 
 
-def weigh(judgings: Sequence[Judging], clear: float, noise: JudgeNoise | None = None) -> Stability | None:
+def weigh(judgings: Sequence[Judging], noise: JudgeNoise | None = None) -> Stability | None:
     """What judgings say together, by a judge of this noise; None when no pair of them can be read.
 
     A judge that took another's place on the way is not known by that.
@@ -217,7 +215,7 @@ def weigh(judgings: Sequence[Judging], clear: float, noise: JudgeNoise | None = 
     noise = noise if noise and all(judging.model in noise.models for judging in counted) else None
     margin, effect, rests = _parts(counted)
     half = _half_width(rests, noise or USUAL_NOISE)
-    calls = [call(judging.margin, clear) for judging in counted]
+    calls = [call(judging.margin) for judging in counted]
     return Stability(
         judgings=whole,
         score_a=fmean(judging.score_a for judging in counted),
@@ -227,8 +225,8 @@ def weigh(judgings: Sequence[Judging], clear: float, noise: JudgeNoise | None = 
         high=margin + half,
         order_effect=effect,
         flips=fmean(one != other for one, other in permutations(calls, 2)),
-        clear=clear,
-        holds=calls.count(call(margin, clear)),
+        clear=CLEAR_MARGIN,
+        holds=calls.count(call(margin)),
         noise=noise,
     )
 
@@ -260,7 +258,7 @@ def faults_by_judge(stability: Stability) -> dict[str, JudgeFaults]:
     """Model → what its own judgings say of it."""
     found = {}
     for model in dict.fromkeys(judging.model for judging in stability.counted if judging.model):
-        own = weigh([judging for judging in stability.judgings if judging.model == model], stability.clear)
+        own = weigh([judging for judging in stability.judgings if judging.model == model])
         if own:
             found[model] = JudgeFaults(own.order_effect, own.flips)
     return found
@@ -299,20 +297,20 @@ def learned_noise(earlier: Iterable[Iterable[tuple[str, float, int]]], models: C
     return JudgeNoise(points=noise, debates=len(told), models=sorted(models)) if told else None
 
 
-def trust(debate: Debate[Any], judged: Judged, stability: Stability | None, clear: float) -> Trust:
+def trust(debate: Debate[Any], judged: Judged, stability: Stability | None) -> Trust:
     """What the judgings found, in the debate's language."""
     say = debate.language
     if stability is None:
         return Trust(level="Low", reasons=[*_about_one(judged, say), *_left_out(judged, say)])
-    undecided = call(stability.margin, clear) == "undecided"
+    undecided = call(stability.margin) == "undecided"
     reasons = list(_against_high(debate, judged, stability, say))
     level: Level = "Low" if undecided else "Medium" if reasons else "High"
     if undecided:
-        reasons.insert(0, say("the judgings decide nothing: a margin below {clear:g} is none", clear=clear))
+        reasons.insert(0, say("the judgings decide nothing: a margin below {clear:g} is none", clear=CLEAR_MARGIN))
     if level == "High":
         reasons.append(say("the judgings agree, and the interval of their margin is clear of 0"))
     reasons += _left_out(judged, say)
-    return Trust(level=level, summary=summary(stability, clear, say), reasons=reasons, stability=stability)
+    return Trust(level=level, summary=summary(stability, say), reasons=reasons, stability=stability)
 
 
 def together(debate: Debate[Any], found: Mapping[str, Trust], decided: Collection[str]) -> Trust:
@@ -332,9 +330,9 @@ def together(debate: Debate[Any], found: Mapping[str, Trust], decided: Collectio
     )
 
 
-def summary(stability: Stability, clear: float, say: Language) -> str:
+def summary(stability: Stability, say: Language) -> str:
     """What judgings came to, in a sentence."""
-    undecided = call(stability.margin, clear) == "undecided"
+    undecided = call(stability.margin, stability.clear) == "undecided"
     side = -1 if stability.margin < 0 else 1
     low, high = sorted((side * stability.low, side * stability.high))
     values = {

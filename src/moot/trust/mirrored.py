@@ -20,9 +20,7 @@ Pair = tuple[str, str]
 
 
 @cache
-def form_shown(
-    name: str, base: type[A], fields: tuple[str, ...], sides: Pair, shown: Pair, mirrored: bool = False
-) -> type[A]:
+def form_shown(name: str, base: type[A], fields: tuple[str, ...], sides: Pair, shown: Pair, mirrored: bool) -> type[A]:
     """A form that a judge fills in for both sides: `score_a` and `score_b` under the names that are shown, the side
     shown first before the other.
 

@@ -294,10 +294,14 @@ def _price_text(debate: Debate[Any], poll: PollResult, verdict: str, say: Langua
     return f"{head} {end}"
 
 
-def _against(poll: PollResult, say: Language) -> Iterator[str]:
+def unread(poll: PollResult, say: Language) -> Iterator[str]:
     if poll.unreadable:
         values = {"n": poll.unreadable, "all": poll.number + poll.unreadable}
         yield say("{n} of {all} independent answers could not be read", **values)
+
+
+def _against(poll: PollResult, say: Language) -> Iterator[str]:
+    yield from unread(poll, say)
     if poll.by_wording:
         yield say("asked the other way round, most independent answers said another thing")
 

@@ -369,15 +369,11 @@ async def health(server: Serving) -> schemas.Health:
 
 
 async def _provider(app: App, provider: Provider) -> schemas.ProviderView:
-    name = provider.name
-    if not app.models.configured(provider):
-        return schemas.ProviderView(name=name, state=f"set {provider.key_env}", models=[])
-    try:
-        if not app.models.address(provider).partition("://")[2]:
-            return schemas.ProviderView(name=name, state="ready", models=[])  # a client of the program's own
-        found = await app.models.reachable(provider)
-    except InvalidInput as error:
-        return schemas.ProviderView(name=name, state=str(error), models=[])
-    if found is None:
-        return schemas.ProviderView(name=name, state="not reachable, or its key is wrong", models=[])
-    return schemas.ProviderView(name=name, state="ready", models=list(found))
+    look = await app.models.look(provider)
+    if not look.configured:
+        state = f"set {provider.key_env}"
+    elif look.models is None:
+        state = look.fault or "not reachable, or its key is wrong"
+    else:
+        state = "ready"
+    return schemas.ProviderView(name=provider.name, state=state, models=list(look.models or ()))

@@ -83,7 +83,7 @@ def drawn(reading: Reading, ledger: Ledger, link: Callable[[Claim], str], *, sta
 
 def decisive(reading: Reading) -> frozenset[str]:
     """The claims that judgings name."""
-    trust = reading.outcome.trust if reading.outcome else None
+    trust = reading.trust
     return frozenset(each.id for each in trust.claims.decided_by) if trust and trust.claims else frozenset()
 
 

@@ -43,7 +43,7 @@ def margins(name: str, data: MarginChart, colours: tuple[int, int], say: Languag
             marks.append(words("strong", what, LEFT, top + 15, room=WIDE - LEFT - RIGHT))
         marks += _dots(row, scale, top + _above_mean(row, named))
         top += _height(row, named)
-    marks += _axis(data, scale, bottom, colours, say)
+    marks += _axis(data, bottom, colours, say)
     description = "; ".join(f"{what or data.title}: {_told(row, data, say)}" for what, row in data.rows.items())
     header = ("", say("shown first"), *data.sides, say("margin"))
     cells, key, finding = _cells(data), _key(data, say), data.finding
@@ -117,7 +117,7 @@ def _interval(row: Stability) -> str:
     return f"{_points(low)} to {_points(high)}"
 
 
-def _axis(data: MarginChart, scale: Scale, bottom: float, colours: tuple[int, int], say: Language) -> Iterator[str]:
+def _axis(data: MarginChart, bottom: float, colours: tuple[int, int], say: Language) -> Iterator[str]:
     first, second = (f"seat-text {series_class(number)}" for number in colours)
     yield words(first, f"← {say('{side} ahead by', side=data.sides[0])}", LEFT, bottom + 40, room=WIDE / 2 - LEFT)
     yield words(

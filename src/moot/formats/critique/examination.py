@@ -18,8 +18,6 @@ from moot.formats.critique.issues import AnyCritique, TrackedIssue, open_issues
 from moot.trust.judging import LEVELS, Case, Judged, JudgeView, call, judge_in_pairs, limit_of, trust, weighed
 from moot.trust.mirrored import form_shown, judged_again, judging
 
-CLEAR_MARGIN = 1.0
-"""Scores closer than this say that neither answer is better."""
 NEAR = 1.0
 """So far below the score from which on it decides, a score is given again."""
 SCORING_TOKENS = 100
@@ -80,7 +78,7 @@ def examined(debate: Debate[Any], answer: Turn, issues: Sequence[TrackedIssue]) 
         )
         return Trust(level="Low", reasons=[said])
     case = Case(partial(_comparison, debate, answer.content, first.content), compared)
-    (judged,) = yield from judge_in_pairs(debate, [case], CLEAR_MARGIN)
+    (judged,) = yield from judge_in_pairs(debate, [case])
     return _trust(debate, judged, issues)
 
 
@@ -107,11 +105,11 @@ def compared(turn: Turn, view: JudgeView) -> Judging:
 
 
 def _trust(debate: Debate[Any], judged: Judged, issues: Sequence[TrackedIssue]) -> Trust:
-    stability = weighed(judged, compared, CLEAR_MARGIN).stability
-    found = trust(debate, judged, stability, CLEAR_MARGIN)
+    stability = weighed(judged, compared).stability
+    found = trust(debate, judged, stability)
     if stability is None:
         return found
-    say, better = debate.language, call(stability.margin, CLEAR_MARGIN)
+    say, better = debate.language, call(stability.margin)
     caps: list[tuple[Level, str]] = list(_caps(debate, issues))
     if better == "b":
         caps.insert(0, ("Low", say("blind, the first proposal was found better than the final answer")))

@@ -14,7 +14,7 @@ from moot.core.script import Debate
 from moot.core.trust import CHECKS, Trust
 from moot.formats.critique.issues import Reviewed, TrackedIssue, auto_score, open_issues, reviews, tracked
 from moot.text.language import Language
-from moot.text.markdown import MAX_TITLE, contained, front_matter, in_line, in_title, table_of
+from moot.text.markdown import MAX_TITLE, bullets, contained, front_matter, in_line, in_title, table_of
 from moot.trust.caveats import about_models, about_turns, untold
 from moot.trust.figures import provenance
 from moot.trust.figures import section as figures_section
@@ -208,8 +208,7 @@ def _heading(outcome: FinalAnswer, record: Record) -> Iterator[str]:
     yield f"# {in_title(question)}"
     yield f"**{in_line(outcome.headline())}**"
     if outcome.trust:
-        reasons = "\n".join(f"- {in_line(reason)}" for reason in outcome.trust.reasons)
-        yield f"{in_line(outcome.trust_text())}\n\n{reasons}"
+        yield f"{in_line(outcome.trust_text())}\n\n{bullets(outcome.trust.reasons)}"
     if len(question) > MAX_TITLE:
         yield f"## {outcome.say('Question')}\n\n{contained(record.topic, 2)}"
 
@@ -217,20 +216,18 @@ def _heading(outcome: FinalAnswer, record: Record) -> Iterator[str]:
 def _body(outcome: FinalAnswer) -> Iterator[str]:
     say = outcome.say
     yield f"## {say('Answer')}\n\n{contained(outcome.summary, 2)}"
-    remaining = [issue for issue in outcome.issues if issue.status == "open"]
+    remaining = open_issues(outcome.issues)
     yield f"## {say('What stayed open')}\n\n{_listed(remaining, say) if remaining else say('Nothing.')}"
     settled = [issue for issue in outcome.issues if issue.status != "open"]
     if settled:
         yield f"## {say('What was settled')}\n\n{_listed(settled, say)}"
     yield f"## {say('Rounds')}\n\n{table_of(outcome.table())}"
     if outcome.templates:
-        titles = "\n".join(f"- {in_line(title)}" for title in outcome.templates.values())
-        yield f"## {say('Templates')}\n\n{titles}"
+        yield f"## {say('Templates')}\n\n{bullets(outcome.templates.values())}"
     if outcome.figures:
         yield figures_section(outcome.figures, say)
     if outcome.caveats:
-        caveats = "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats)
-        yield f"## {say('Before you trust it')}\n\n{caveats}"
+        yield f"## {say('Before you trust it')}\n\n{bullets(outcome.caveats)}"
 
 
 def _listed(issues: Sequence[TrackedIssue], say: Language) -> str:

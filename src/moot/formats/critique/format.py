@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from moot.core.charts import ChartData
 from moot.core.debate import Seat, Settings, Turn
-from moot.core.format import Format, Side, Starter
+from moot.core.format import LIBRARY, Format, Side, Starter
 from moot.core.script import Debate, Script
 from moot.core.trust import CHECKS, RESCORING
 from moot.formats.critique.answers import Critique, Proposal
@@ -270,7 +270,7 @@ def charts(debate: Critical, outcome: FinalAnswer) -> Iterator[ChartData]:
 
 def _seats(proposer: int) -> tuple[Seat, ...]:
     return (
-        Seat("library", "Library", "library", max_tokens=0, player="library"),
+        LIBRARY,
         Seat("proposer", "Proposer", "proposer", max_tokens=proposer, temperature=0.7, prefers="large"),
         Seat("skeptic", "Skeptic", "skeptic", max_tokens=800, temperature=0.8, prefers="large_of_another_family"),
         Seat("synthesizer", "Synthesizer", "synthesizer", max_tokens=1500, temperature=0.5, prefers="large"),

@@ -27,7 +27,7 @@ from moot.core.page import (
 )
 from moot.core.script import Debate
 from moot.formats.critique.final_answer import FinalAnswer, severity_word, status_word, why_ended
-from moot.formats.critique.issues import TrackedIssue
+from moot.formats.critique.issues import TrackedIssue, open_issues
 from moot.text.language import Language
 from moot.trust.block import block_of, figures, sentence
 
@@ -35,7 +35,6 @@ from moot.trust.block import block_of, figures, sentence
 def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
     say = outcome.say
     begins = outcome.begins()
-    still_open = [issue for issue in outcome.issues if issue.status == "open"]
     settled = [issue for issue in outcome.issues if issue.status != "open"]
     blind = tuple(map(Figure, first_and_final(outcome)))
     return OutcomePage(
@@ -45,7 +44,7 @@ def page(debate: Debate[Any], outcome: FinalAnswer) -> OutcomePage:
         trust=_trust(outcome),
         sections=present(
             Section("answer", say("The answer"), (Prose(outcome.summary, is_document=True),)),
-            Section("open", say("What stayed open"), _issues(still_open, say)),
+            Section("open", say("What stayed open"), _issues(open_issues(outcome.issues), say)),
             Section("issues", say("Issues and their fate"), _issues(settled, say)),
             Section("stable", say("First and final answer, compared blindly"), blind),
             Section("rounds", say("Rounds"), tuple(_rounds(debate, outcome))),

@@ -16,8 +16,6 @@ from moot.trust.mirrored import form_shown
 Score = Annotated[
     float, Field(ge=0, le=10, allow_inf_nan=False), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 10})
 ]
-CLEAR_MARGIN = 1.0
-"""Scores closer than this decide nothing."""
 
 
 class Scores(Answer):
@@ -33,7 +31,7 @@ class Scores(Answer):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def winner(self) -> Call:
-        return call(self.score_a - self.score_b, CLEAR_MARGIN)
+        return call(self.score_a - self.score_b)
 
     @classmethod
     def fallback(cls) -> Self:

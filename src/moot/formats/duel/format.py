@@ -22,7 +22,7 @@ from moot.core.page import charts_in
 from moot.core.script import Debate, Script
 from moot.core.trust import BALLOT, CLAIMS, REJUDGING, Judging
 from moot.errors import InvalidInput
-from moot.formats.duel.ballot import CLEAR_MARGIN, Ballot, ReasonedBallot, Scores, ballot_for
+from moot.formats.duel.ballot import Ballot, ReasonedBallot, Scores, ballot_for
 from moot.formats.duel.facing import SIDES, TITLES, concedes, facing
 from moot.formats.duel.page import page
 from moot.formats.duel.points import points
@@ -82,7 +82,7 @@ def script(debate: Debate[DuelSettings]) -> Script[Verdict]:
         alone = verdict(debate, judged or (yield from debate.ask_all([_judging(debate, names, Ballot)]))[0])
     else:
         ask = partial(_judging, debate, names, Ballot, judged.round if judged else None)
-        (every,) = yield from judge_in_pairs(debate, [Case(ask, _judging_of, judged)], CLEAR_MARGIN)
+        (every,) = yield from judge_in_pairs(debate, [Case(ask, _judging_of, judged)])
         alone = _weighed(debate, every)
     yield from further_ballots(debate, SIDES)
     return _polled(debate, alone)
@@ -195,14 +195,14 @@ def _judging_of(turn: Turn, view: JudgeView) -> Judging:
 
 def _weighed(debate: Debate[DuelSettings], judged: Judged) -> Verdict:
     """The verdict of all judgings: their mean scores, in the words of the one that is nearest to these."""
-    turn, stability = weighed(judged, _judging_of, CLEAR_MARGIN, debate.settings.noise)
+    turn, stability = weighed(judged, _judging_of, debate.settings.noise)
     alone = verdict(debate, turn)
     if stability:
         alone.score_a, alone.score_b = round(stability.score_a, 2), round(stability.score_b, 2)
-        alone.winner = call(stability.margin, CLEAR_MARGIN)
+        alone.winner = call(stability.margin)
     named = [ReasonedBallot.model_validate(turn.data).because for turn in judged.turns if "fallback" not in turn.marks]
     unsound = debate.language("every claim that the judgings name has fallen, or speaks for the other side")
-    found = trust(debate, judged, stability, CLEAR_MARGIN)
+    found = trust(debate, judged, stability)
     alone.trust = with_claims(debate, found, SIDES, named, partial(_carries, alone.winner), unsound)
     alone.caveats = untold(alone.caveats, alone.trust)
     return alone.saying_whose_words()

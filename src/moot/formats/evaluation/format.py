@@ -13,8 +13,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from moot.core.charts import ChartData, scores_by_round, signed
-from moot.core.debate import NO_USAGE, Step, Turn
+from moot.core.debate import Step, Turn
 from moot.core.format import Files, Format, Starter
+from moot.core.record import usage_of
 from moot.core.script import Lazy, Script
 from moot.core.trust import CHECKS, RESCORING
 from moot.errors import InvalidInput
@@ -28,7 +29,7 @@ from moot.formats.evaluation.outcome import held_back, judged, judging_of, movin
 from moot.formats.evaluation.page import judgings, page, score_chart
 from moot.formats.evaluation.points import claims, points
 from moot.formats.evaluation.scorecard import Scorecard, compare, compared, last_of, ranking
-from moot.formats.evaluation.scores import CLEAR_MARGIN, change
+from moot.formats.evaluation.scores import change
 from moot.formats.evaluation.settings import (
     ARBITER,
     SEATS,
@@ -143,7 +144,7 @@ def _hear(debate: Evaluating, waiting: Sequence[TopicDebate], rules: Rules) -> S
             yield from _argue(debate, group, rules)
         heard = [hearing for hearing in group if hearing.both_heard]
         cases = [Case(partial(rules.judging, debate, hearing), judging_of) for hearing in heard]
-        verdicts = yield from judge_in_pairs(debate, cases, CLEAR_MARGIN)
+        verdicts = yield from judge_in_pairs(debate, cases)
         for hearing, verdict in zip(heard, verdicts, strict=True):
             hearing.judged = verdict
 
@@ -188,7 +189,7 @@ def _costs_too_much(debate: Evaluating, topics: int) -> bool:
     limit, spent = debate.settings.max_cost, debate.usage().cost
     if limit is None or spent is None:
         return False
-    last = sum((turn.usage for turn in debate.transcript[-topics:]), NO_USAGE).cost
+    last = usage_of(debate.transcript[-topics:]).cost
     return spent + (last or 0.0) > limit
 
 

@@ -29,7 +29,7 @@ from moot.formats.evaluation.scorecard import (
     digest,
     open_first,
 )
-from moot.formats.evaluation.scores import CLEAR_MARGIN, ScoreVerdict, adjust, change, overall
+from moot.formats.evaluation.scores import ScoreVerdict, adjust, change, overall
 from moot.formats.evaluation.settings import SIDES, CategoryRating, Level
 from moot.formats.evaluation.settings import TITLES as ALL_TITLES
 from moot.text.language import Language
@@ -79,7 +79,7 @@ def _trust(debate: Evaluating, hearings: Sequence[TopicDebate], topics: Sequence
     """Of all verdicts; what decided nothing moved nothing, and takes nothing from the others."""
     judged = {each.topic.name: each.judged for each in hearings if each.judged}
     decided = {topic.name for topic in topics if topic.winner != "draw"}
-    found = {name: trust(debate, each, _weighed(debate, each).stability, CLEAR_MARGIN) for name, each in judged.items()}
+    found = {name: trust(debate, each, _weighed(debate, each).stability) for name, each in judged.items()}
     return together(debate, found, decided) if found else None
 
 
@@ -146,14 +146,14 @@ def moving(debate: Evaluating, number: int, judged: Judged) -> Moving:
 
 
 def _weighed(debate: Evaluating, judged: Judged) -> Weighed:
-    return weighed(judged, judging_of, CLEAR_MARGIN, getattr(debate.settings, "noise", None))  # version 1 has none
+    return weighed(judged, judging_of, getattr(debate.settings, "noise", None))  # version 1 has none
 
 
 def _certainty(debate: Evaluating, judged: Judged, stability: Stability | None) -> Level:
     if len(judged.turns) == 1:
         return "medium"
     levels: Mapping[str, Level] = {"Low": "low", "Medium": "medium", "High": "high"}
-    return levels[trust(debate, judged, stability, CLEAR_MARGIN).level]
+    return levels[trust(debate, judged, stability).level]
 
 
 def held_back(debate: Evaluating, number: int, verdict: ScoreVerdict) -> HeldBack:

@@ -137,14 +137,8 @@ def _side(debate: Debate[Any], seat: str, topic: TopicVerdict, say: Language) ->
         verdicts = {quote.text: quote.verdict for quote in quoted(turn, idea)}
         for number, each in enumerate(arguments(turn), 1):
             stands = verdicts.get(each.evidence, "verified") == "verified"
-            found.append(Argument(each.claim, each.reasoning, each.evidence, stands, _fate(number, seat, topic, say)))
+            found.append(Argument(each.claim, each.reasoning, each.evidence, stands, topic.fate(seat, number, say)))
     return Side(seat, about.advocate if seat == "advocate" else about.challenger, tuple(found))
-
-
-def _fate(number: int, side: str, topic: TopicVerdict, say: Language) -> str:
-    if number in topic.given_up.get(side, ()):
-        return say("(given up)")
-    return say("(granted by the other side)") if number in topic.granted.get(side, ()) else ""
 
 
 def _idea(debate: Debate[Any], say: Language) -> tuple[Prose, ...]:

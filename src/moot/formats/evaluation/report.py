@@ -12,7 +12,7 @@ from moot.formats.evaluation.answers import Argument, arguments
 from moot.formats.evaluation.evidence import quoted
 from moot.formats.evaluation.settings import TITLES, EvaluationSettings, Topic
 from moot.text.language import Language
-from moot.text.markdown import contained, in_line, in_title, table_of
+from moot.text.markdown import bullets, contained, in_line, in_title, table_of
 from moot.trust.figures import section
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def document(card: Scorecard, record: Record, turns: Sequence[Turn]) -> str:
         *_scores(card),
         *_section(say("What to test next"), _list(_tests(card.topics_to_test()))),
         *(part for topic in topics for part in topic),
-        *_section(say("Not judged"), _list(map(in_line, card.not_judged))),
+        *_section(say("Not judged"), bullets(card.not_judged)),
         *filter(None, [section(card.figures, say)]),
-        *_section(say("What to keep in mind"), _list(map(in_line, card.caveats))),
+        *_section(say("What to keep in mind"), bullets(card.caveats)),
         *_transcript(settings, turns, say),
     ]
     return "\n\n".join(parts) + "\n"
@@ -49,7 +49,7 @@ def _head(card: Scorecard, record: Record) -> Iterator[str]:
         yield in_line(card.lead)
     if card.trust:
         yield f"**{in_line(card.trust_text())}**"
-        yield _list(map(in_line, card.trust.reasons))
+        yield bullets(card.trust.reasons)
 
 
 def _scores(card: Scorecard) -> Iterator[str]:
@@ -64,9 +64,9 @@ def _tests(topics: Iterable[TopicVerdict]) -> Iterator[str]:
 
 def _topic(judged: TopicVerdict, topic: Topic, turns: Sequence[Turn], idea: str, say: Language) -> Iterator[str]:
     yield f"## {judged.number}. {in_line(judged.name)}: {judged.result(say)}"
-    yield from _section(say("Quoted, but not in the idea"), _list(map(in_line, judged.misquoted)), level=3)
+    yield from _section(say("Quoted, but not in the idea"), bullets(judged.misquoted), level=3)
     yield contained(judged.reasoning, MAX_HEADING)
-    yield from _section(say("Key points"), _list(map(in_line, judged.key_points)), level=3)
+    yield from _section(say("Key points"), bullets(judged.key_points), level=3)
     sides = (
         ("advocate", topic.advocate, judged.strongest_advocate),
         ("challenger", topic.challenger, judged.strongest_challenger),
@@ -89,17 +89,9 @@ def _arguments(turn: Turn, judged: TopicVerdict, idea: str, say: Language) -> It
     }
     found = {quote.text: names[quote.verdict] for quote in quoted(turn, idea)}
     for number, argument in enumerate(arguments(turn), 1):
-        conceded = _conceded(number, turn.seat, judged, say)
+        conceded = f"{fate} " if (fate := judged.fate(turn.seat, number, say)) else ""
         said = f"**{in_line(argument.claim)}** {in_line(argument.reasoning)}{_evidence(argument, found)}"
         yield f"{number}. {conceded}{said}"
-
-
-def _conceded(number: int, side: str, judged: TopicVerdict, say: Language) -> str:
-    if number in judged.given_up.get(side, ()):
-        return say("(given up)") + " "
-    if number in judged.granted.get(side, ()):
-        return say("(granted by the other side)") + " "
-    return ""
 
 
 def _evidence(argument: Argument, found: dict[str, str]) -> str:

@@ -105,6 +105,12 @@ class TopicVerdict(BaseModel):
             return say("{name}: {result}, confidence {level}: {change}", **told, level=self.confidence)
         return say("{name}: {result}, certainty {level}: {change}", **told, level=_level(self, say))
 
+    def fate(self, side: str, number: int, say: Language) -> str:
+        """What became of a side's argument, where it was conceded."""
+        if number in self.given_up.get(side, ()):
+            return say("(given up)")
+        return say("(granted by the other side)") if number in self.granted.get(side, ()) else ""
+
     def _scores(self) -> str:
         """The leader's first; in version 1 the advocate's."""
         scores = [self.score_advocate, self.score_challenger]

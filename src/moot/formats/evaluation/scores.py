@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal
 
+from moot.core.trust import CLEAR_MARGIN
 from moot.formats.evaluation.settings import Level
 
 Winner = Literal["advocate", "challenger", "draw"]
@@ -23,8 +24,6 @@ Winner = Literal["advocate", "challenger", "draw"]
 LOWEST, HIGHEST = 0.0, 10.0
 MAX_CHANGE = 2.0
 """Points by which one topic moves a score at most."""
-CLEAR_MARGIN = 1.0
-"""Scores of the arbiter closer than this decide nothing."""
 FULL_MARGIN = 5.0
 """From this margin on, a topic moves as much as it can."""
 CERTAINTY: Mapping[Level, float] = {"low": 0.4, "medium": 0.7, "high": 1.0}

@@ -137,17 +137,20 @@ def _warning(debate: Debate[Any], turn: Turn, chosen: Sequence[Perspective]) -> 
     )
 
 
-def names(debate: Debate[Any], known: Casting | None = None) -> dict[str, str]:
+def debaters(debate: Debate[Any]) -> dict[str, str]:
+    """Seat → name of those who were cast."""
+    found = cast(debate)
+    return {seat: perspective.name for seat, perspective in found.perspectives.items()} if found else {}
+
+
+def names(debate: Debate[Any]) -> dict[str, str]:
     """Seat → name of everyone on the panel, the moderator included."""
-    found = known or cast(debate)
-    debaters = {seat: perspective.name for seat, perspective in found.perspectives.items()} if found else {}
-    return {"moderator": "Moderator", **debaters}
+    return {"moderator": "Moderator", **debaters(debate)}
 
 
 def seats_of(debate: Debate[Any], named: Sequence[str]) -> list[str]:
     """The debaters' seats behind names as a model wrote them, each once."""
-    found = cast(debate)
-    seats = {perspective.name.casefold(): seat for seat, perspective in found.perspectives.items()} if found else {}
+    seats = {name.casefold(): seat for seat, name in debaters(debate).items()}
     wanted = (seats.get(" ".join(name.partition(":")[0].split()).casefold()) for name in named)
     return [seat for seat in dict.fromkeys(wanted) if seat]
 
@@ -163,10 +166,15 @@ def muted(debate: Debate[Any]) -> list[str]:
     return debate.once(("muted", len(debate.of_seat("moderator"))), lambda: muting(debate).seats)
 
 
+def active_seats(debate: Debate[Any]) -> list[str]:
+    """Those who may still speak."""
+    silent = muted(debate)
+    return [seat for seat in debaters(debate) if seat not in silent]
+
+
 def muting(debate: Debate[Any], *new: Turn) -> Muted:
     """Also with turns that do not stand in the transcript yet."""
-    found = cast(debate)
-    speaking = len(found.perspectives) if found else 0
+    speaking = len(debaters(debate))
     silent: list[str] = []
     refused: list[str] = []
     for turn in (*debate.of_seat("moderator"), *new):

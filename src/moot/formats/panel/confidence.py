@@ -6,21 +6,20 @@ Everything that is known caps the level; the lowest cap counts, and comes with w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from moot.core.coverage import coverage, unread
 from moot.core.debate import Turn
 from moot.core.script import Debate
-from moot.core.trust import BALLOT, VOTE, VoteResult
+from moot.core.trust import BALLOT, VOTE, Level, VoteResult
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import barred, rests_on, unsupported_figures
-from moot.formats.panel.casting import ARGUED, SEATS, cast, muted, names, options_of, spoken
+from moot.formats.panel.casting import ARGUED, active_seats, debaters, muted, names, options_of, spoken
 from moot.formats.panel.positions import final_agreement, last_round, positions, told_apart
 from moot.trust.caveats import only_model
+from moot.trust.judging import LEVELS
 from moot.trust.recommendations import cannot_tell, differ
 
-Level = Literal["High", "Medium", "Low"]
-LEVELS: tuple[Level, ...] = ("Low", "Medium", "High")
 LOW, MEDIUM, HIGH = range(3)
 
 
@@ -153,16 +152,13 @@ def missed(debate: Debate[Any]) -> list[str]:
     """The seats that were late, muted, or not asked for all of the last round."""
     late = {turn.seat for turn in debate.transcript if "late" in turn.marks}
     silent = muted(debate)
-    return [
-        seat for seat in names(debate) if seat in SEATS and (seat in late or seat in silent or not_asked(debate, seat))
-    ]
+    return [seat for seat in debaters(debate) if seat in late or seat in silent or not_asked(debate, seat)]
 
 
 def not_asked(debate: Debate[Any], seat: str) -> list[str]:
     """What a seat was not asked for in the last round, because a limit or a person ended it before."""
-    casting = cast(debate)
     round = last_round(debate)
-    if casting is None or seat not in casting.perspectives or seat in muted(debate) or not round:
+    if seat not in active_seats(debate) or not round:
         return []
     asked = {turn.kind for turn in debate.in_round(round) if turn.seat == seat}
     return [kind for kind in ARGUED if kind not in asked]

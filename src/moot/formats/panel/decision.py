@@ -15,17 +15,17 @@ from moot.core.debate import Issue, Record, Turn
 from moot.core.page import told
 from moot.core.quoting import quotes_of
 from moot.core.script import Debate
-from moot.core.trust import Basis, Trust, VoteResult
+from moot.core.trust import Basis, Level, Trust, VoteResult, level_word
 from moot.formats.panel import record as records
 from moot.formats.panel.answers import Considered, Framing, Synthesis, View
 from moot.formats.panel.assessment import facts
 from moot.formats.panel.barred import marked, rests_on
-from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, muted, names, options_of, spoken
-from moot.formats.panel.confidence import Level, confidence, not_asked
+from moot.formats.panel.casting import ARGUED, SEATS, Casting, analysis, debaters, muted, names, options_of, spoken
+from moot.formats.panel.confidence import confidence, not_asked
 from moot.formats.panel.positions import final_agreement, last_round, positions
 from moot.formats.panel.record import first_sentence
 from moot.formats.panel.votes import chosen_option, decision_of, not_voted, rule_of, vote_result
-from moot.sources.source import tags
+from moot.sources.source import text_by_tag
 from moot.trust.caveats import about_models, only_model
 from moot.trust.claims import stands
 from moot.trust.figures import provenance
@@ -122,7 +122,8 @@ class Decision(Rated):
     sources: list[str] = Field(default_factory=list, description="the names of S1, S2, …")
 
     def headline(self) -> str:
-        say, what = self.say, {"decision": first_sentence(self.summary), "level": records.level(self)}
+        say = self.say
+        what = {"decision": first_sentence(self.summary), "level": level_word(self.confidence, say)}
         match self.approved:
             case None:
                 return say("{decision} ({level} confidence)", **what)
@@ -247,9 +248,8 @@ def _figures(debate: Debate[Any], answer: Synthesis, perspectives: Sequence[Fina
     arguments = [argument.text for view in perspectives for argument in view.key_arguments]
     options = [f"{each.option}: {each.why}" for each in answer.options]
     lists = (arguments, options, answer.changes_if, answer.agreement, answer.tasks, answer.acceptance, answer.tensions)
-    debaters = {seat: name for seat, name in names(debate).items() if seat in SEATS}
     said = "\n".join([answer.recommendation, answer.lead, *chain(*lists), *answer.open_questions])
-    return provenance(debate, said, debaters, {tag: each.text for tag, each in tags(debate.sources).items()})
+    return provenance(debate, said, debaters(debate), text_by_tag(debate.sources))
 
 
 def restated(debate: Debate[Any]) -> str:
@@ -287,8 +287,7 @@ def _dissent(debate: Debate[Any], differing: Sequence[str]) -> Iterator[str]:
 
 
 def caveats(debate: Debate[Any], casting: Casting) -> Iterator[str]:
-    say = debate.language
-    known = {seat: name for seat, name in names(debate).items() if seat in SEATS}
+    say, known = debate.language, debaters(debate)
     if casting.by == "keywords":
         yield casting.note
     if casting.warning:
@@ -330,10 +329,9 @@ def _about_turn(debate: Debate[Any], turn: Turn, known: dict[str, str]) -> Itera
 def views(debate: Debate[Any], written: Sequence[View], agreeing: Sequence[str] = ()) -> list[FinalPosition]:
     """Every perspective of the panel, with what the moderator wrote of it."""
     by_name = {each.perspective.casefold(): each for each in reversed(written)}
-    seats = {seat: name for seat, name in names(debate).items() if seat in SEATS}
     return [
         _view(debate, seat, name, by_name.get(name.casefold(), View()), seat in agreeing)
-        for seat, name in seats.items()
+        for seat, name in debaters(debate).items()
     ]
 
 

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from moot.core.debate import Seat
-from moot.core.format import Format, Starter
+from moot.core.format import HUMAN, LIBRARY, Format, Starter
 from moot.core.trust import BALLOT, CHECKS, CLAIMS, VOTE
 from moot.formats.panel import version_1
-from moot.formats.panel.casting import (
-    SEATS,
-    names,
-)
+from moot.formats.panel.casting import SEATS, names
 from moot.formats.panel.decision import REASONS, Decision, restated
 from moot.formats.panel.notes import notes
 from moot.formats.panel.page import charts, page
@@ -32,8 +29,8 @@ def _seats(moderator: int, debater: int) -> tuple[Seat, ...]:
     return (
         chair,
         *debaters,
-        Seat("human", "You", "human", max_tokens=0, player="human"),
-        Seat("library", "Library", "library", max_tokens=0, player="library"),
+        HUMAN,
+        LIBRARY,
         scribe(like=chair),
         voter(like=debaters[0], optional=True),
     )

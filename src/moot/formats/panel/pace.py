@@ -11,7 +11,7 @@ from typing import Any
 
 from moot.core.duration import LATELY, SLACK, pace_of_all, span_seconds
 from moot.core.script import Debate
-from moot.formats.panel.casting import ARGUED, SEATS, muted, names
+from moot.formats.panel.casting import ARGUED, SEATS, active_seats
 
 USUAL_SECONDS = 120.0
 """Of a round's debaters, at least, when nobody has set it."""
@@ -80,8 +80,7 @@ def pause(debate: Debate[Any], active: int) -> float | None:
 
 def announcement(debate: Debate[Any]) -> str:
     """What a person has to know before a limit of theirs bites; empty when their limits fit the pace."""
-    active = [seat for seat in names(debate) if seat in SEATS and seat not in muted(debate)]
-    needed, speed, s = needed_seconds(debate, len(active)), pace(debate), debate.settings
+    needed, speed, s = needed_seconds(debate, len(active_seats(debate))), pace(debate), debate.settings
     if needed is None or speed is None:
         return ""
     say = debate.language

@@ -28,7 +28,7 @@ from moot.core.page import (
     told,
 )
 from moot.core.script import Debate
-from moot.formats.panel.casting import SEATS, names
+from moot.formats.panel.casting import debaters, names
 from moot.formats.panel.decision import Decision, FinalPosition, RoundFacts
 from moot.formats.panel.positions import agreement, positions
 from moot.text.language import Language
@@ -179,10 +179,9 @@ def stands(debate: Debate[Any], say: Language) -> Iterator[StandChart]:
     rounds = sorted({turn.round for turn in debate.transcript if turn.kind == "rebuttal" and turn.round})
     held = {round: positions(debate, round) for round in rounds}
     sharing = {round: agreement(debate, round).agreeing for round in rounds}
-    seats = {seat: name for seat, name in names(debate).items() if seat in SEATS}
     found = [
         Stand(seat, name, {round: int(seat not in sharing[round]) for round in rounds if seat in held[round]})
-        for seat, name in seats.items()
+        for seat, name in debaters(debate).items()
     ]
     found = [each for each in found if each.lanes]
     if len(rounds) > 1 and found:

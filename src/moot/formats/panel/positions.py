@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from moot.core.debate import Turn
 from moot.core.script import Debate
 from moot.formats.panel.answers import Evaluation, Rebuttal
-from moot.formats.panel.casting import cast, evaluation_of, muted, names, options_of, seats_of, spoken
+from moot.formats.panel.casting import active_seats, evaluation_of, muted, names, options_of, seats_of, spoken
 from moot.trust.recommendations import clearly_differ
 
 
@@ -85,9 +85,7 @@ def declared(debate: Debate[Any], but: str = "") -> list[tuple[str, str, str]]:
 
 def agreement(debate: Debate[Any], round: int, evaluated: Turn | None = None) -> Agreement:
     """The largest group in a round that holds what one of its members recommends."""
-    casting, silent = cast(debate), muted(debate)
-    active = [seat for seat in casting.perspectives if seat not in silent] if casting else []
-    held = positions(debate, round)
+    active, held = active_seats(debate), positions(debate, round)
     evaluated = evaluated or evaluation_of(debate, round)
     differ = seats_of(debate, Evaluation.model_validate(evaluated.data).differ) if evaluated else []
     false = false_agreements(debate, held)
@@ -101,13 +99,13 @@ def agreement(debate: Debate[Any], round: int, evaluated: Turn | None = None) ->
     leader, group = max(groups, key=lambda each: len(each[1]), default=("", []))
     if len(group) < 2:
         return Agreement((), tuple(active), apart=apart)
-    others = (*(seat for seat in active if seat not in group), *_silenced(debate, silent, group))
+    others = (*(seat for seat in active if seat not in group), *_silenced(debate, group))
     return Agreement(tuple(group), others, held[leader].recommendation, apart)
 
 
-def _silenced(debate: Debate[Any], silent: Collection[str], group: Collection[str]) -> Iterator[str]:
+def _silenced(debate: Debate[Any], group: Collection[str]) -> Iterator[str]:
     """The muted who declared something before and agreed with nobody of the group; from version 3 on."""
-    held = positions(debate) if debate.settings.rules >= 3 else {}
+    held, silent = positions(debate) if debate.settings.rules >= 3 else {}, muted(debate)
     return (seat for seat, last in held.items() if seat in silent and last.agrees_with.isdisjoint(group))
 
 

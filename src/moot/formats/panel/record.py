@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from moot.core.debate import Issue, Record, Turn
 from moot.core.record import iso
+from moot.core.trust import level_word
 from moot.text.language import sentences
-from moot.text.markdown import contained, front_matter, in_line
+from moot.text.markdown import bullets, contained, front_matter, in_line
 from moot.text.plain import shortened_at_word
 from moot.trust.figures import section
 
@@ -25,11 +26,6 @@ SHORT = 160
 def first_sentence(text: str) -> str:
     sentence = next(iter(sentences(" ".join(text.split()))), "")
     return shortened_at_word(sentence, SHORT)
-
-
-def level(outcome: Decision) -> str:
-    say = outcome.say
-    return {"High": say("High"), "Medium": say("Medium"), "Low": say("Low")}[outcome.confidence]
 
 
 def document(outcome: Decision, record: Record, turns: Sequence[Turn]) -> Iterator[str]:
@@ -85,8 +81,8 @@ def _lead(outcome: Decision) -> Iterator[str]:
 
 
 def _confidence(outcome: Decision) -> Iterator[str]:
-    say = outcome.say
-    yield f"**{say('Confidence')}:** {level(outcome)}: {'; '.join(map(in_line, outcome.reasons))}.\n"
+    say, level = outcome.say, level_word(outcome.confidence, outcome.say)
+    yield f"**{say('Confidence')}:** {level}: {'; '.join(map(in_line, outcome.reasons))}.\n"
     if outcome.trust and outcome.trust.vote:
         yield f"**{say('Vote')}:** {in_line(outcome.trust.vote.summary)}.\n"
     if outcome.trust and (poll := outcome.trust.poll):
@@ -95,7 +91,7 @@ def _confidence(outcome: Decision) -> Iterator[str]:
         yield f"**{say('It would rise with')}:** {'; '.join(map(in_line, outcome.lifts))}.\n"
     if outcome.caveats:
         yield f"**{say('Before you rely on it')}:**\n"
-        yield "\n".join(f"- {in_line(caveat)}" for caveat in outcome.caveats) + "\n"
+        yield f"{bullets(outcome.caveats)}\n"
 
 
 def _options(outcome: Decision) -> Iterator[str]:
@@ -178,7 +174,7 @@ def _issue(outcome: Decision, record: Record) -> Iterator[str]:
     yield f"## {say('Context')}\n\n{_safe(outcome.title or record.topic)}\n"
     for view in outcome.perspectives:
         yield f"- **{in_line(view.name)}:** {in_line('; '.join(each.text for each in view.key_arguments) or '–')}"
-    confidence = f"{say('Confidence')}: {level(outcome)}."
+    confidence = f"{say('Confidence')}: {level_word(outcome.confidence, say)}."
     parts = [f"\n## {say('Decision')}", _safe(outcome.summary), _safe(outcome.lead), confidence]
     yield "\n\n".join(filter(None, parts)) + "\n"
     if outcome.dissent:

@@ -14,18 +14,20 @@ from typing import Any, Literal
 from moot.core.debate import HumanReply, Question, Step, Turn
 from moot.core.script import Debate, Lazy, Script
 from moot.core.sources import read_whole
+from moot.core.trust import level_word
 from moot.formats.panel.answers import Analysis, AnalysisOfChosen, Evaluation, Framing, Synthesis, rebuttal
 from moot.formats.panel.assessment import concluded, findings, is_moderators, verdict
 from moot.formats.panel.barred import told
 from moot.formats.panel.casting import (
     SEATS,
     Casting,
+    active_seats,
     asks_back,
     cast,
     clarification,
+    debaters,
     evaluation_of,
     heard,
-    muted,
     names,
     options_of,
     spoken,
@@ -35,7 +37,6 @@ from moot.formats.panel.decision import Decision, decision
 from moot.formats.panel.pace import pause, timeout, tokens_for, usual_tokens
 from moot.formats.panel.points import claims
 from moot.formats.panel.positions import declared, final_agreement, is_agreed, last_round, misnamed
-from moot.formats.panel.record import level
 from moot.formats.panel.settings import PanelSettings
 from moot.formats.panel.steps import (
     MAX_REVISIONS,
@@ -58,10 +59,10 @@ RECORD, RECORD_OF_EACH = 1200, 450
 
 def script(debate: Debate[PanelSettings], rules: Rules) -> Script[Lazy[Decision]]:
     casting = yield from _analysis(debate, rules)
-    debaters = list(casting.perspectives)
-    speaking = ["moderator", *debaters, *debaters, "moderator"]
+    seats = list(casting.perspectives)
+    speaking = ["moderator", *seats, *seats, "moderator"]
     with debate.until_closing():
-        for round in debate.rounds(speaking, closing=["moderator"], usual=usual_tokens(debate, len(debaters))):
+        for round in debate.rounds(speaking, closing=["moderator"], usual=usual_tokens(debate, len(seats))):
             yield from _round(debate, casting, round, rules)
             if debate.settings.noted == "rounds":
                 yield from _note(debate, casting, round)
@@ -118,8 +119,7 @@ def _round(debate: Debate[PanelSettings], casting: Casting, round: int, rules: R
         facts=rules.findings(debate, round - 1),
     )
     found = yield from passages(debate, casting, round)
-    silent = muted(debate)
-    active = [seat for seat in casting.perspectives if seat not in silent]
+    active = active_seats(debate)
     speech = partial(_speech, debate, casting, rules, round=round, active=active, passages=found)
     yield from debate.ask_all([speech(seat, "opening") for seat in active])
     for seat in active:
@@ -154,9 +154,8 @@ def _ended(debate: Debate[PanelSettings], casting: Casting, round: int, rules: R
 
 
 def _note(debate: Debate[PanelSettings], casting: Casting, round: int | None = None) -> Script[None]:
-    debaters = names(debate, casting)
-    chair = {"moderator": debaters.pop("moderator")}
-    return note_claims(debate, debaters, round, chair, heard(debate), **known(debate, casting))
+    chair = {"moderator": names(debate)["moderator"]}
+    return note_claims(debate, debaters(debate), round, chair, heard(debate), **known(debate, casting))
 
 
 def _speech(
@@ -175,7 +174,7 @@ def _speech(
         kind,
         round,
         answer=rules.rebuttal(debate) if kind == "rebuttal" else None,
-        aliases=names(debate, casting),
+        aliases=names(debate),
         variables={
             **known(debate, casting),
             "perspective": casting.perspectives[seat],
@@ -251,7 +250,8 @@ def _approval(debate: Debate[PanelSettings], casting: Casting, synthesis: Turn, 
 
 
 def _sure(drafted: Decision) -> str:
-    return f"{drafted.say('Confidence')}: {level(drafted)} ({'; '.join(drafted.reasons)})."
+    level = level_word(drafted.confidence, drafted.say)
+    return f"{drafted.say('Confidence')}: {level} ({'; '.join(drafted.reasons)})."
 
 
 def _synthesis(

@@ -13,7 +13,7 @@ from moot.formats.panel.answers import Evaluation, Framing
 from moot.formats.panel.assessment import Verdict, speeches
 from moot.formats.panel.casting import Casting, analysis, evaluation_of, heard, names
 from moot.formats.panel.positions import declared
-from moot.sources.source import tags
+from moot.sources.source import text_by_tag
 from moot.trust.judging import mirrored_order
 from moot.trust.novelty import telling
 
@@ -60,7 +60,7 @@ def moderate(
         kind,
         round,
         answer=answer,
-        aliases=names(debate, casting),
+        aliases=names(debate),
         max_tokens=max_tokens,
         visible=heard(debate),
         variables={**known(debate, casting), **variables},
@@ -81,7 +81,7 @@ def read_again(debate: Debate[Any], casting: Casting, round: int, max_tokens: in
         round,
         prompt="evaluation",
         answer=Evaluation,
-        aliases=names(debate, casting),
+        aliases=names(debate),
         variables={**shared, "cards": shared["cards"][::-1], "facts": facts, "positions": declared(debate)[::-1]},
         max_tokens=max_tokens,
         visible=range(seen.start, before.position if before else seen.stop),
@@ -102,7 +102,7 @@ def passages(debate: Debate[Any], casting: Casting, round: int) -> Script[Mappin
         seat: f"{debate.topic} {perspective.name}: {', '.join(perspective.priorities)}. {summary}"
         for seat, perspective in casting.perspectives.items()
     }
-    texts = {tag: source.text for tag, source in tags(debate.settings.sources).items()}
+    texts = text_by_tag(debate.settings.sources)
     turn = yield from debate.ask("library", "passages", round, queries=queries, texts=texts, top_k=PASSAGES)
     found: Any = (turn.data or {}).get("passages", {})
     return found if isinstance(found, dict) else {}

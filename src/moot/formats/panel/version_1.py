@@ -15,11 +15,11 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_m
 from moot.core.debate import Answer, Turn
 from moot.core.fields import Flag, Text, Texts, Words, at_most, objects
 from moot.core.script import Debate
+from moot.core.trust import Level
 from moot.formats.panel import perspectives as catalogs
 from moot.formats.panel.answers import UNREAD, Reply, View
 from moot.formats.panel.assessment import Verdict, facts, stale
-from moot.formats.panel.casting import SEATS, Casting, evaluation_of, muted, names, spoken
-from moot.formats.panel.confidence import LEVELS, Level
+from moot.formats.panel.casting import Casting, debaters, evaluation_of, muted, names, spoken
 from moot.formats.panel.decision import REASONS, Decision, caveats, round_facts, views
 from moot.formats.panel.perspectives import Perspective
 from moot.formats.panel.positions import is_agreed, last_round
@@ -28,6 +28,7 @@ from moot.formats.panel.settings import FirstSettings
 from moot.formats.panel.steps import Rules
 from moot.sources.quotes import contains
 from moot.text.plain import shortened
+from moot.trust.judging import LEVELS
 
 FOLDER = Path(__file__).parent / "version_1"
 BUILT_IN = 6
@@ -152,7 +153,7 @@ def _findings(debate: Debate[Any], round: int) -> list[str]:
 
 def evidence(debate: Debate[Any], evaluation: Evaluation) -> dict[str, Evidence]:
     """Seat → the words in which it agrees or gives in, of those who really said them."""
-    by_name = {name.casefold(): seat for seat, name in names(debate).items() if seat in SEATS}
+    by_name = {name.casefold(): seat for seat, name in debaters(debate).items()}
     found: dict[str, Evidence] = {}
     for item in evaluation.evidence:
         seat = by_name.get(item.perspective.casefold())
@@ -189,10 +190,8 @@ def verdict(debate: Debate[Any], round: int, new: Turn | None = None) -> Verdict
 
 
 def _others_concede(debate: Debate[Any], evaluation: Evaluation, agreeing: Mapping[str, Evidence]) -> bool:
-    by_seat = names(debate)
-    winner = evaluation.winner.casefold()
-    known = any(winner == name.casefold() for seat, name in by_seat.items() if seat in SEATS)
-    return known and any(by_seat[seat].casefold() != winner for seat in agreeing)
+    known, winner = {seat: name.casefold() for seat, name in debaters(debate).items()}, evaluation.winner.casefold()
+    return winner in known.values() and any(known[seat] != winner for seat in agreeing)
 
 
 def decision(

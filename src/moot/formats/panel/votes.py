@@ -16,7 +16,7 @@ from moot.core.debate import Step, Turn
 from moot.core.script import Debate, Script
 from moot.core.trust import VOTE, VoteResult
 from moot.formats.panel.answers import Synthesis
-from moot.formats.panel.casting import Casting, heard, muted, names, options_of, spoken
+from moot.formats.panel.casting import Casting, active_seats, debaters, heard, names, options_of, spoken
 from moot.formats.panel.settings import Decider
 from moot.formats.panel.steps import known
 from moot.text.language import Language
@@ -41,8 +41,7 @@ def vote(debate: Debate[Any], casting: Casting) -> Script[None]:
     """Everybody who may still speak ranks the options, each in an order of its own."""
     if not options_of(debate) or VOTER not in debate.seats or not debate.settings.votes:
         return
-    active = [seat for seat in casting.perspectives if seat not in muted(debate)]
-    binding = debate.settings.decision != "moderator"
+    active, binding = active_seats(debate), debate.settings.decision != "moderator"
     if binding or not limit_of(debate, VOTER, len(active), len(active)):
         yield from debate.ask_all([_vote(debate, casting, seat) for seat in active])
 
@@ -55,7 +54,7 @@ def not_voted(debate: Debate[Any]) -> Iterator[str]:
     if not options_of(debate):
         yield say("nobody voted: the moderator named no options to vote on")
     elif s.votes:
-        number = len(names(debate)) - 1
+        number = len(debaters(debate))
         limit = limit_of(debate, VOTER, number, number) or "max_check_output_tokens"
         yield say("the vote was left out: {limit} leaves no room for it", limit=limit)
 
@@ -67,7 +66,7 @@ def _vote(debate: Debate[Any], casting: Casting, seat: str) -> Step:
         VOTER,
         VOTE,
         answer=ballot_for(labels, True),
-        aliases=names(debate, casting),
+        aliases=names(debate),
         model=debate.seats[seat].model,
         visible=heard(debate),
         variables={

@@ -38,6 +38,7 @@ from moot.trust.poll import (
     no_winner,
     poll_result,
     read_ballots,
+    unread,
     voter,
 )
 from moot.trust.poll import notes as ballot_notes
@@ -174,9 +175,7 @@ def _against_high(debate: Debate[PollSettings], poll: PollResult) -> Iterator[st
         yield say("no answer is clear of one half")
     if poll.number > 1 and _first(plain) != _first(poll.mirrored):
         yield say("asked in mirrored words, most gave another answer")
-    if poll.unreadable:
-        values = {"n": poll.unreadable, "all": poll.number + poll.unreadable}
-        yield say("{n} of {all} independent answers could not be read", **values)
+    yield from unread(poll, say)
     if only_model(debate):
         yield say("one model gave every answer: it may be sure and wrong; a second voter would tell more")
 

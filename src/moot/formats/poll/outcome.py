@@ -9,6 +9,7 @@ from moot.core.debate import Outcome
 from moot.core.table import Rows
 from moot.core.trust import PollResult
 from moot.text.language import Language
+from moot.text.plain import capitalized
 from moot.trust.poll import AGAINST, FOR
 from moot.trust.voting import RANKED, Rule, rule_name
 
@@ -34,7 +35,7 @@ class PollOutcome(Outcome):
     def told(self) -> str:
         """How many say so, for whoever has read what."""
         if self.winner is None or self.rule in RANKED:
-            return self.headline() if self.winner else f"{self.why[:1].upper()}{self.why[1:]}."
+            return self.headline() if self.winner else f"{capitalized(self.why)}."
         number, whole = self.poll.counts[self.winner], self.poll.number
         return self.say("{n} of {all} independent answers say so.", n=number, all=whole)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from moot.app import App
-from moot.core.debate import HumanReply, Record, Status
+from moot.core.debate import HumanReply, JsonObject, Record, Status
 from moot.core.format import AnyFormat
 from moot.core.stored import StoredDebate
 from moot.errors import InvalidInput, NotFound
@@ -19,7 +19,7 @@ from moot.reading.history import ending, open_question
 from moot.retrieval.folders import MAX_FILES
 from moot.web.openai.answers import Begun
 from moot.web.openai.conversation import ANYTIME, Conversation, Heard, Told, conversation, heard, told_of
-from moot.web.openai.requests import JsonObject, Request
+from moot.web.openai.requests import Request
 from moot.web.openai.words import in_short
 from moot.web.schemas import DEBATE_ID
 

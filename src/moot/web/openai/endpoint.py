@@ -29,7 +29,7 @@ from moot.web.openai.chat import Chat
 from moot.web.openai.debates import Attempt, begin
 from moot.web.openai.responses import Responses
 from moot.web.openai.words import ReasoningText
-from moot.web.stream.hub import BEAT, BEAT_SECONDS
+from moot.web.stream.hub import BEAT, BEAT_SECONDS, UNBUFFERED
 
 PREFIX = "/v1/"
 OWNER = "moot"
@@ -37,7 +37,6 @@ CHAT, RESPONSES, MODELS = f"{PREFIX}chat/completions", f"{PREFIX}responses", f"{
 ROUTES = (f"GET {MODELS}", f"GET {MODELS}/NAME", f"POST {CHAT}", f"POST {RESPONSES}")
 FINAL = frozenset({409, 500, 502})
 """Statuses after which clients would ask again by themselves, and so begin another debate."""
-UNBUFFERED = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 def routes(app: App, ending: asyncio.Event, beat_seconds: float = BEAT_SECONDS) -> APIRouter:

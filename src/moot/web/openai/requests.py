@@ -10,10 +10,10 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
+from moot.core.debate import JsonObject
 from moot.errors import InvalidInput, faults
 
 TEXTS = frozenset({"text", "input_text", "output_text"})
-JsonObject = dict[str, JsonValue]
 Moot = Annotated[JsonObject, BeforeValidator(lambda value: value or {})]
 """The debate's settings, and `debate`: the one this is about."""
 

@@ -15,7 +15,7 @@ from moot.reading.debate import Reading
 from moot.reading.sources import summary_lines
 from moot.reading.unreadable import UnreadableOutcome
 from moot.reading.words import YOU, is_speech
-from moot.text.markdown import MAX_HEADING, body, contained, in_line
+from moot.text.markdown import MAX_HEADING, body, bullets, contained, in_line
 from moot.web.openai.answers import About
 from moot.web.openai.conversation import ANYTIME, WORDS
 
@@ -180,8 +180,8 @@ def concluded(reading: Reading) -> str:
 
 def _sources(reading: Reading) -> list[str]:
     """What became of them, as one block if there are any."""
-    lines = [f"- {in_line(line)}" for line in summary_lines(reading)]
-    return ["\n".join(lines)] if lines else []
+    listed = bullets(summary_lines(reading))
+    return [listed] if listed else []
 
 
 def in_short(reading: Reading) -> str | None:

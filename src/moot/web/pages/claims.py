@@ -38,7 +38,7 @@ def claims_page(reading: Reading, ledger: Ledger) -> dict[str, Any]:
     seats, key = seated(reading, ledger), decisive(reading)
     url = partial(_url, reading.record.id)
     svg = drawn(reading, ledger, url)
-    trust = reading.outcome.trust if reading.outcome else None
+    trust = reading.trust
     return {
         "map": svg,
         "version": zlib.crc32(svg.encode()),

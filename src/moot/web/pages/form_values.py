@@ -13,7 +13,7 @@ import orjson
 from pydantic import JsonValue
 from pydantic.json_schema import GenerateJsonSchema
 
-from moot.core.debate import Settings
+from moot.core.debate import BY_SEAT, Settings
 from moot.core.format import AnyFormat
 from moot.errors import InvalidInput
 
@@ -23,7 +23,6 @@ Widget: TypeAlias = Literal[
 Posted: TypeAlias = Mapping[str, Sequence[str]]
 Schema: TypeAlias = Mapping[str, Any]
 
-PER_SEAT = ("models", "temperatures", "max_tokens")
 LONG = 1000
 """A text that may be longer than this gets several lines."""
 MAX_DIGITS = 3
@@ -86,7 +85,7 @@ def widget_of(name: str, schema: Schema) -> Widget:
         case "array":
             return "rows" if _items(first) else "list" if first.get("items", {}).get("type") == "string" else "json"
         case "object" if isinstance(first.get("additionalProperties"), dict) and "properties" not in first:
-            return "seats" if name in PER_SEAT else "pairs" if _is_plain(first["additionalProperties"]) else "json"
+            return "seats" if name in BY_SEAT else "pairs" if _is_plain(first["additionalProperties"]) else "json"
     return "json"
 
 

@@ -11,14 +11,14 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
-from moot.core.debate import JsonObject, Limits, Seat, Settings
+from moot.core.debate import BY_SEAT, JsonObject, Limits, Seat, Settings
 from moot.core.format import AnyFormat, Choice
 from moot.errors import InvalidInput
 from moot.reading.seats import colours_of
 from moot.text.plain import capitalized
 from moot.web.pages import form_values
 from moot.web.pages.faults import fault_text
-from moot.web.pages.form_values import PER_SEAT, Posted, Schema, Widget
+from moot.web.pages.form_values import Posted, Schema, Widget
 
 Group: TypeAlias = Literal["first", "limits", "models", "more", "sources"]
 SOURCES = "sources"
@@ -100,9 +100,8 @@ class Form:
     def seats(self) -> list[tuple[Seat, list[FormField]]]:
         """What is chosen seat by seat, as the rows of a table."""
         by_name = {each.name.rpartition(".")[2]: each for each in self.fields if each.widget == "seats"}
-        columns = [by_name[name].parts for name in PER_SEAT if name in by_name]
-        own = [seat for seat in self.format.seats if seat.player == "model" and not seat.optional]
-        return [(seat, [column[at] for column in columns]) for at, seat in enumerate(own)]
+        columns = [by_name[name].parts for name in BY_SEAT if name in by_name]
+        return [(seat, [column[at] for column in columns]) for at, seat in enumerate(self.format.usual_seats)]
 
 
 def form(
@@ -161,7 +160,7 @@ def _check(format: AnyFormat, chosen: Mapping[str, JsonValue], faults: dict[str,
     except ValidationError as error:
         for fault in error.errors():
             name, *place = [str(part) for part in fault["loc"]] or [""]
-            if name in PER_SEAT and place:
+            if name in BY_SEAT and place:
                 faults.setdefault(f"{name}.{place[0]}", fault_text(fault))
                 continue
             where = ", ".join(part for part in map(_place, place) if part)
@@ -258,10 +257,9 @@ def _hints(description: str) -> dict[str, str]:
 
 
 def _seat_fields(format: AnyFormat, name: str, given: Posted, faults: Mapping[str, str]) -> Iterator[FormField]:
-    for seat in format.seats:
-        if seat.player == "model" and not seat.optional:
-            full, fault = f"{format.name}.{name}.{seat.name}", faults.get(f"{name}.{seat.name}", "")
-            yield FormField(full, seat.title, "line", value=form_values.last(given, full), fault=fault)
+    for seat in format.usual_seats:
+        full, fault = f"{format.name}.{name}.{seat.name}", faults.get(f"{name}.{seat.name}", "")
+        yield FormField(full, seat.title, "line", value=form_values.last(given, full), fault=fault)
 
 
 def _row_fields(full: str, parts: Mapping[str, Schema], given: Posted) -> Iterator[tuple[FormField, ...]]:

@@ -20,6 +20,7 @@ from moot.core.debate import Status
 from moot.core.duration import span_seconds
 from moot.core.events import StepRetrying
 from moot.core.format import AnyFormat, Starter
+from moot.core.record import LIVE
 from moot.core.stored import StoredDebate
 from moot.errors import MootError
 from moot.examples.catalog import examples, find
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 PAGE_SIZE = 20
 PINNED = 8
 """Debates that wait, or go on, at most, above the list."""
-LIVE = (Status.QUEUED, Status.RUNNING, Status.STOPPING)
-"""In the order in which a debate has them: one that goes on while the page is made is found in one of them."""
 ASKED = ("q", "status", "format", "trash")
 MAX_QUESTION = 220
 
@@ -159,7 +158,7 @@ class Home:
         return [await asyncio.to_thread(_asks, each) for each in await self._pinned(counts, Status.WAITING)]
 
     async def _live(self, counts: Counter[Wanted]) -> list[dict[str, Any]]:
-        live = await self._pinned(counts, *LIVE)
+        live = await self._pinned(counts, *LIVE)  # in their order: one that goes on meanwhile is found in one of them
         return [await asyncio.to_thread(_goes_on, each, self._hub.retries(each.record.id)) for each in live]
 
     async def _pinned(self, counts: Counter[Wanted], *statuses: Status) -> list[Reading]:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from moot.app import App
 from moot.core.debate import Usage
 from moot.errors import InvalidInput, MootError
-from moot.llm.addresses import public_name
+from moot.llm.models import ModelChoice
 from moot.llm.providers import Provider
 from moot.llm.weights import BUILT_IN_MODEL, names
 from moot.reading.words import short_model
@@ -92,12 +92,11 @@ class ModelsPage:
         return f"Answered in {time.perf_counter() - began:.1f} s."
 
     async def _seats(self) -> list[SeatLine]:
-        found: dict[tuple[str, str], list[str]] = {}
+        found: dict[ModelChoice, list[str]] = {}
         for format in self._app.formats.values():
-            for seat in format.seats:
-                if seat.player == "model" and not seat.optional:
-                    choice = await self._app.drafts.choose_model(seat)
-                    found.setdefault((choice.name, choice.why), []).append(f"{seat.title.lower()} ({format.name})")
+            for seat in format.usual_seats:
+                choice = await self._app.drafts.choose_model(seat)
+                found.setdefault(choice, []).append(f"{seat.title.lower()} ({format.name})")
         return [
             SeatLine(
                 "every seat" if len(found) == 1 else ", ".join(seats),
@@ -115,20 +114,17 @@ class ModelsPage:
         return ", ".join(f"${cost:.2f}" for cost in costs) if any(costs) else "free"
 
     async def _provider(self, provider: Provider) -> ProviderLine:
-        name, models = provider.name, self._app.models
-        if not models.configured(provider):
+        name, look = provider.name, await self._app.models.look(provider)
+        if not look.configured:
             return ProviderLine(name, "off", "no key", "", command=f"export {provider.key_env}=…")
         set_key = f"{provider.key_env} is set" if provider.key_env else ""
-        try:
-            address = public_name(models.address(provider))
-            if not address.partition("://")[2]:
-                return ProviderLine(name, "", "ready", "a client of the program that runs moot")
-            found = await models.reachable(provider)
-        except InvalidInput as error:
-            return ProviderLine(name, "warn", "cannot be used", own_words(str(error)))
-        how = set_key or f"looked for at {address}"
+        if look.fault:
+            return ProviderLine(name, "warn", "cannot be used", own_words(look.fault))
+        if not look.address:
+            return ProviderLine(name, "", "ready", "a client of the program that runs moot")
+        how, found = set_key or f"looked for at {look.address}", look.models
         if found is None and provider.local:
-            return ProviderLine(name, "off", "not running", f"looked for at {address}")
+            return ProviderLine(name, "off", "not running", f"looked for at {look.address}")
         if found is None:
             how = f"{set_key}, but it is not reachable or does not take the key. Mend that, then test it."
             return ProviderLine(name, "warn", "not reachable", how, model=_named(name, provider.default_model))

@@ -154,7 +154,7 @@ class NewDebate:
     def _form_of(self, name: str, posted: Posted, faults: Mapping[str, str]) -> Form:
         return form(known := self._app.formats[name], self._app.drafts.configured(known), posted, faults)
 
-    def _example(self, chosen: str = "") -> str:
+    def _example(self, chosen: str) -> str:
         """A topic for the chosen format, or for any."""
         known = {name: format.example for name, format in self._app.formats.items() if format.example}
         return known.get(chosen) or next(iter(known.values()), "")

@@ -240,7 +240,7 @@ def _contents(
 
 def _claims(reading: Reading, ledger: Ledger, looks: Mapping[str, SeatLook]) -> Iterator[ClaimRow]:
     """Those that decided it, then those whose end says most."""
-    found = reading.outcome.trust.claims if reading.outcome and reading.outcome.trust else None
+    found = reading.trust.claims if reading.trust else None
     say = reading.record.language
     named = (
         {each.id: say("decisive, {n} of {all}", n=each.judgings, all=found.judgings) for each in found.decided_by}

@@ -51,11 +51,10 @@ class RunsOn(NamedTuple):
 async def runs_on(app: App, format: AnyFormat) -> RunsOn:
     seats: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
-    for seat in format.seats:
-        if seat.player == "model" and not seat.optional:
-            name, why = await app.drafts.choose_model(seat)
-            seats.setdefault(name, []).append(seat.title)
-            reasons.setdefault(name, why)
+    for seat in format.usual_seats:
+        name, why = await app.drafts.choose_model(seat)
+        seats.setdefault(name, []).append(seat.title)
+        reasons.setdefault(name, why)
     uses = (Use(name, tuple(titles), reasons[name]) for name, titles in seats.items())
     return RunsOn(tuple(sorted(uses, key=lambda use: -len(use.seats))))
 

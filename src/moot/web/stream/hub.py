@@ -17,13 +17,14 @@ from starlette.types import Receive, Scope, Send
 from moot.core.debate import Record
 from moot.core.events import Event, StepRetrying, TurnFinished
 from moot.errors import NotFound
-from moot.web.stream.log import Log
+from moot.web.stream.log import Log, ends
 
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.04
 BEAT_SECONDS = 15.0
 BEAT = b": still here\n\n"
+UNBUFFERED = {"cache-control": "no-store", "x-accel-buffering": "no"}
 MAX_BEHIND = 1_000_000
 """Bytes that wait for a reader who is too slow; with more it is sent away, and can come back."""
 PIECE = 64_000
@@ -222,7 +223,7 @@ class Reader:
         while new and new[0].id <= self._seen:  # it was read from the store before it was told
             new, start = new[1:], start + 1
         for number, frame in enumerate(new, 1):
-            if frame.kind == "end" or (frame.kind == "waiting" and not self._follow):
+            if ends(frame, self._follow):
                 return b"".join(each.data for each in new[:number]), True
         return (log.joined(start) if new else BEAT if beats else b""), False
 
@@ -233,7 +234,7 @@ class EventStream(Response):
     media_type = "text/event-stream"
 
     def __init__(self, hub: Hub, record: Record, stored: list[Event], after: int, follow: bool) -> None:
-        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        super().__init__(headers=UNBUFFERED)
         del self.headers["content-length"]
         self._hub = hub
         self._record = record

@@ -149,9 +149,9 @@ class Log:
             frames = self._text_so_far([*kept, *self._lasting(record)], after)
         current = [*kept[-1:], *self._lasting(record)[-1:]]
         for number, each in enumerate(frames, 1):
-            if _ends(each, follow):
+            if ends(each, follow):
                 return Missed(frames[:number], over=True)
-        return Missed(frames, over=any(_ends(each, follow) for each in current))
+        return Missed(frames, over=any(ends(each, follow) for each in current))
 
     def _rest(self, after: int) -> list[Frame]:
         """All frames after one, but none of a turn that is over and whose beginning the reader may not have heard.
@@ -222,5 +222,6 @@ def _put_together(told: Sequence[Frame | TurnChunk]) -> list[Frame]:
     return [frame(replace(chunks[-1], offset=chunks[0].offset, text=text))]
 
 
-def _ends(frame: Frame, follow: bool) -> bool:
+def ends(frame: Frame, follow: bool) -> bool:
+    """Whether a reader who may `follow` through waits has nothing to wait for after it."""
     return frame.kind == "end" or (frame.kind == "waiting" and not follow)

@@ -33,7 +33,7 @@ export function show() {
   if (shown.textContent !== words) shown.textContent = words;
 }
 
-export function toEnd() {
+function toEnd() {
   scrollBy({top: away(), behavior: "instant"});
   was = scrollY;  // what the reader scrolls is told from this
 }

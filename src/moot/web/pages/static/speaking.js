@@ -125,7 +125,7 @@ export function seatAll() {
   for (const lanes of transcript.querySelectorAll(".lanes:not(.seated)")) lanes.classList.toggle("seated", [...lanes.children].every((turn) => turn.dataset.lane));
 }
 
-export function sectionFor(round) {
+function sectionFor(round) {
   const title = round ? `Round ${round}` : transcript.querySelector('[data-key^="round-"]') ? "Closing" : "Opening";
   const key = title.toLowerCase().replace(" ", "-");
   return transcript.querySelector(`[data-key="${key}"]`) ?? addSection(key, title);
