@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ class Away(Memory):
 
 async def test_health_says_when_the_database_is_away() -> None:
     app = scripted_app(ScriptedModel(cast()))
-    app.store.database = Away()
+    app.store.database = Away(time.time)
     async with (
         serving(app) as live,
         aiohttp.ClientSession() as session,

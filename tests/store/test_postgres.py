@@ -121,7 +121,8 @@ async def test_a_statement_that_gets_no_lock_in_time_says_so_and_is_done_afterwa
     with pytest.raises(StoreBlocked, match="timeout; check the server"):
         await store.create(NEW)
     await session.execute("COMMIT")
-    assert (await store.create(NEW)).id == NEW.id
+    created = await until_back(lambda: store.create(NEW))  # on a loaded machine it may take as long again
+    assert created.id == NEW.id
     await store.close()
 
 

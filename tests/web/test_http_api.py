@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -422,7 +423,7 @@ async def test_health_says_503_when_the_database_cannot_be_used() -> None:
 
     app = simple_app()
     async with serving(app) as live:
-        app.store.database = Broken()
+        app.store.database = Broken(time.time)
         assert (await live.get("/api/health")).problem == (503, "store_error", "the disk is gone; bring it back")
 
 
