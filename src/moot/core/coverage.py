@@ -35,7 +35,7 @@ def coverage(debate: Debate[Any]) -> Coverage | None:
 
 def with_sources(debate: Debate[Any], outcome: Outcome, title: Callable[[str], str]) -> Outcome:
     """An outcome with what its reader should know of its sources; mostly unread, they allow little trust."""
-    if debate.own_sources or not debate.sources:
+    if debate.own_sources or not debate.has_sources:
         return outcome
     found, trust = coverage(debate), outcome.trust
     caveats = [*_caveats(debate, found, title), *outcome.caveats]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -236,7 +237,8 @@ class _Rehearsal:
         marks: tuple[str, ...] = (),
     ) -> Turn:
         self.asked.append((step, size))
-        self._paths.append(hash((self._paths[-1], step.seat, step.kind, size.cap)))
+        if self._at_most or self.measured:
+            self._paths.append(hash((self._paths[-1], step.seat, step.kind, size.cap)))
         if player is None:
             content, data = self._handed(step, position)
             return Turn(
@@ -276,8 +278,9 @@ class _Rehearsal:
 
     def _usage(self, model: str, characters: int, output: int, known: int = 0) -> Usage:
         tokens, cached = estimated_tokens(characters), known // CHARACTERS_PER_TOKEN
-        taken = partial(Usage, input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
-        return taken(cost=self._price(model, taken()))
+        usage = Usage(input_tokens=tokens, cached_tokens=cached, output_tokens=output, calls=1, estimated=True)
+        cost = self._price(model, usage)
+        return usage if cost is None else replace(usage, cost=cost)
 
     def _answer(self, form: type[Answer], position: int) -> JsonObject:
         if form not in self._answers:

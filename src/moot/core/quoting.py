@@ -74,7 +74,7 @@ class _FalseQuotes:
 
 def false_quotes(debate: Debate[Any]) -> tuple[FalseQuote, ...]:
     """All so far, each once for each who brought it; whoever only examines a turn brings none."""
-    if not debate.sources:
+    if not debate.has_sources:
         return ()
     known = debate.once("false quotes", _FalseQuotes)
     for turn in debate.transcript[known.looked_at :]:
@@ -111,7 +111,7 @@ def mention(debate: Debate[Any], name: str, quote: Checked) -> str:
 
 def remarks(debate: Debate[Any], turn: Turn) -> Iterator[str]:
     """What readers are told of the quotes of a turn, below it."""
-    if not debate.sources or turn.seat not in debate.seats:
+    if not debate.has_sources or turn.seat not in debate.seats:
         return
     say, found, known = debate.language, quotes_of(debate, turn), debate.sources_before(turn.position)
     if found:

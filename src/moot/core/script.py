@@ -210,6 +210,10 @@ class Debate(Generic[S]):
         """The documents that can be quoted; the first is S1. Those that were found come last."""
         return (*self.settings.sources, *self.findings)
 
+    @property
+    def has_sources(self) -> bool:
+        return bool(self.settings.sources or self.findings)
+
     def sources_before(self, position: int) -> tuple[Source, ...]:
         """Those that whoever speaks at a position could know."""
         known = bisect_left(tuple(self.findings.values()), position, key=lambda finding: finding.position)
@@ -284,17 +288,19 @@ class Debate(Generic[S]):
         It is counted at once: what is asked at every step must not read all turns every time.
         """
         self.transcript.append(turn)
-        self.steps += [step] if step else []
+        if step:
+            self.steps.append(step)
         checks = turn.kind in self.checks
         self._spoken += turn.seat in self.seats and not checks
         self._checked += turn.usage.output_tokens if checks else 0
         self._usage += turn.usage
         self._rounds.setdefault(turn.round, []).append(turn)
         self._of_seat.setdefault(turn.seat, []).append(turn)
-        for source in filter(None, (call.source for call in self.calls(turn))):
+        for call in self.calls(turn):
             number = len(self.settings.sources) + len(self.findings) + 1
             tag = f"S{number:03}" if self.rehearsed else f"S{number}"  # rounds that are alike are alike in length
-            self.findings.setdefault(source, Finding(tag, turn.position))
+            if source := call.source:
+                self.findings.setdefault(source, Finding(tag, turn.position))
 
     def pass_over(self, turns: Sequence[Turn], steps: Sequence[Step]) -> None:
         """Take a round as played that the script was not asked for."""

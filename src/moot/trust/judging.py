@@ -8,6 +8,7 @@ the mean, and shows as the order effect. Knows no format: who asks says what a j
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import permutations
 from math import sqrt
 from statistics import fmean
@@ -94,7 +95,7 @@ def mirrored_order(turns: Sequence[Turn], sides: Sequence[str], among: Sequence[
     Those of a round and a kind belong together; where a side has several, its first with the others' first. Where a
     step is shown nothing but those `among` all turns, no others need to be looked at.
     """
-    order = list(range(len(turns)))
+    order = [*_in_order(len(turns))]
     looked_at = enumerate(turns) if among is None else ((turn.position, turn) for turn in among)
     together: dict[tuple[int | None, str, int], list[int]] = {}
     spoken: dict[tuple[int | None, str, str], int] = {}
@@ -107,6 +108,11 @@ def mirrored_order(turns: Sequence[Turn], sides: Sequence[str], among: Sequence[
         for place, at in zip(places, reversed(places), strict=True):
             order[place] = at
     return tuple(order)
+
+
+@lru_cache(maxsize=8)  # for all cases that are judged side by side: there may be many, and many turns
+def _in_order(number: int) -> tuple[int, ...]:
+    return tuple(range(number))
 
 
 def judge_in_pairs(debate: Debate[Any], cases: Sequence[Case]) -> Script[list[Judged]]:

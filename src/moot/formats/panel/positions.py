@@ -7,6 +7,7 @@ last word: whoever spoke before that has to be named in return.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from moot.core.debate import Turn
@@ -65,8 +66,9 @@ def positions(debate: Debate[Any], round: int | None = None) -> dict[str, Positi
 def _declared(debate: Debate[Any], turns: Iterable[Turn]) -> dict[str, Position]:
     found: dict[str, Position] = {}
     for turn in turns:
-        if turn.kind == "rebuttal" and spoken(turn) and (held := _position(debate, turn)):
-            found[turn.seat] = held
+        if turn.kind == "rebuttal" and spoken(turn):
+            held = debate.once(("declared", turn.position), partial(_position, debate, turn))
+            found |= {turn.seat: held} if held else {}
     return found
 
 
