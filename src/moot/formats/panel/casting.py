@@ -16,6 +16,7 @@ from moot.formats.panel.perspectives import Perspective
 
 SEATS = ("debater_1", "debater_2", "debater_3", "debater_4")
 ARGUED = ("opening", "rebuttal")
+STAND_INS = frozenset({"fallback", PASSED_OVER})
 MAX_OPTIONS = 4
 SOME = ("one", "another")
 NEAR = 0.25
@@ -213,4 +214,4 @@ def heard(debate: Debate[Any]) -> range:
 def spoken(turn: Turn) -> bool:
     """Whether a debater argued here; what stands in for an unreadable reply, or for a round of an estimate, is nobody's
     argument."""
-    return turn.kind in ARGUED and bool(turn.content) and not {"fallback", PASSED_OVER} & {*turn.marks}
+    return turn.kind in ARGUED and bool(turn.content) and STAND_INS.isdisjoint(turn.marks)
