@@ -43,6 +43,8 @@ def test_a_misspelt_variable_of_a_provider_is_named_with_the_one_that_was_meant(
         ("OPENAI_MODEL_NAME", "has no effect; known: OPENAI_MODEL_DEBATER, OPENAI_MODEL_JUDGE"),
         ("OLLAMA_API_KEY", "has no effect: name it as key_env under providers.ollama of moot.yaml"),
         ("OPENAI_BASE_URL", "has no effect: moot.yaml names another under providers.openai"),
+        ("GOOGLE_API_KEY", "has no effect: if it is a key to this provider, name it GEMINI_API_KEY"),
+        ("CLAUDE_API_KEY", "has no effect: if it is a key to this provider, name it ANTHROPIC_API_KEY"),
     ],
 )
 def test_what_another_program_may_read_is_told_and_no_mistake(variable: str, why: str) -> None:

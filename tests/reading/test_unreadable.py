@@ -270,6 +270,17 @@ async def test_an_outcome_whose_headline_or_table_cannot_be_told_is_of_another_v
     assert all("Cats?" in export(reading, style) for style in ("md", "html"))
 
 
+async def test_an_outcome_with_a_number_beyond_all_is_of_another_version() -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    debate = (await app.create("duel", "Cats?", {"max_rounds": 1})).id
+    await app.run(debate, lambda event: None)
+    stored = await app.load(debate)
+    outcome = {**(stored.record.outcome or {}), "score_a": "9" * 400}
+    reading = app.reading(stored._replace(record=replace(stored.record, outcome=outcome)))
+    assert WORDS in str(reading.headline)
+    assert all("Cats?" in export(reading, style) for style in ("md", "html"))
+
+
 async def test_a_chart_that_cannot_be_drawn_of_a_debate_is_left_out_and_the_log_says_why(caplog: Any) -> None:
     app = scripted_app(ScriptedModel(sensible))
     debate = (await app.create("duel", "Cats?", {"max_rounds": 1})).id

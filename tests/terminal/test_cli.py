@@ -733,7 +733,9 @@ def test_ctrl_c_while_moot_is_still_being_imported_ends_it_without_a_traceback()
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize("option", [("--model", ""), ("--judges", " ,"), ("--perspectives", "")])
+@pytest.mark.parametrize(
+    "option", [("--model", ""), ("--judges", " ,"), ("--perspectives", ""), ("--output", ""), ("--source", "")]
+)
 def test_an_option_without_a_value_is_not_passed_over(option: tuple[str, str]) -> None:
     ran = run("debate", "Cats are better than dogs", *option)
     assert (ran.code, ran.out) == (2, "")

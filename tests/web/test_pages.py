@@ -20,6 +20,7 @@ from model_server import PATIENCE
 from moot.app import App
 from moot.core.debate import Settings, Status
 from moot.core.format import AnyFormat
+from moot.core.stored import StoredDebate
 from moot.errors import Refused
 from moot.formats import load
 from moot.formats.duel.format import DUEL
@@ -27,6 +28,7 @@ from moot.llm.client import Request
 from moot.runs.embedded import EmbeddedQueue
 from moot.runs.process import this_process
 from moot.settings import Price
+from moot.store.refusals import not_found
 from moot.testing import ScriptedModel, scripted_app
 from moot.web.guard import POLICY
 from moot.web.pages.assets import FOREVER
@@ -200,6 +202,18 @@ async def test_what_was_deleted_is_in_the_trash_and_filters_survive_a_deletion(h
     await house.reader.submit(f"/debates/{records[0].id}/restore")
     page = await house.reader.open("/?trash=1")
     assert page.one("div", class_="notice").one("h2").text == "The trash is empty"
+
+
+async def test_a_debate_that_is_deleted_while_the_first_page_is_made_is_not_pinned_to_it(house: House) -> None:
+    record = await house.app.create("duel", "Cats are better")
+    await house.app.store.enqueue(record.id)
+
+    async def deleted_since(debate_id: str) -> StoredDebate:
+        raise not_found(debate_id)
+
+    house.app.store.load = deleted_since  # type: ignore[method-assign]
+    page = await house.reader.open("/")
+    assert (house.reader.response.status_code, page.all("a", class_="topic")) == (200, [])
 
 
 async def test_a_deleted_debate_is_gone_and_comes_back_by_undo(house: House) -> None:

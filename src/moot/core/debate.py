@@ -206,7 +206,7 @@ class Seat:
     """The seat whose model it has, unless one is chosen for it."""
 
 
-class Outcome(BaseModel):
+class Outcome(BaseModel, allow_inf_nan=False):
     """What a script returns. Every surface can show it without knowing the format."""
 
     shows_document: ClassVar[bool] = False

@@ -27,7 +27,7 @@ class Basis(NamedTuple):
     seats: frozenset[str] = frozenset()
 
 
-class Judging(BaseModel):
+class Judging(BaseModel, allow_inf_nan=False):
     """One reading of the finished debate by a judge, and the scores it gave."""
 
     position: int = Field(description="of its turn")
@@ -55,7 +55,7 @@ CLEAR_MARGIN = 1.0
 """Scores closer than this decide nothing."""
 
 
-class Stability(BaseModel):
+class Stability(BaseModel, allow_inf_nan=False):
     """What several judgings say together; scores and margins are means over those that count."""
 
     judgings: list[Judging]
@@ -84,7 +84,7 @@ VOTE = "vote"
 Relation: TypeAlias = Literal["confirmed", "overturned", "decided a split", "undecided"]
 
 
-class PollResult(BaseModel):
+class PollResult(BaseModel, allow_inf_nan=False):
     """What independent answers without a debate said, and what a debate made of them."""
 
     counts: dict[str, int] = Field(description="answer → how many gave it")
@@ -115,7 +115,7 @@ class PollResult(BaseModel):
         return all(tops) and tops[0] != tops[1]
 
 
-class VoteResult(BaseModel):
+class VoteResult(BaseModel, allow_inf_nan=False):
     """How those who debated voted at the end."""
 
     rule: str

@@ -12,6 +12,8 @@ from moot.llm.providers import BUILT_IN, Provider
 KEYS = ("API_KEY", "API_TOKEN", "KEY", "TOKEN")
 ADDRESSES = ("BASE_URL", "API_BASE", "API_URL", "ENDPOINT", "HOST", "URL")
 """How other programs end theirs."""
+OTHER_NAMES = {"GOOGLE": "GEMINI", "CLAUDE": "ANTHROPIC"}
+"""How a provider is called by others in the name of its key's variable, which may be a key to something else."""
 LONG_NAME = 6
 """A shorter one differs little from somebody else's, as GROQ from GROK and XAI from ZAI."""
 NEARLY = 0.85
@@ -36,6 +38,9 @@ def unread(environ: Mapping[str, str], providers: Collection[Provider], groups: 
                 yield Unread(variable, *found)
     keys = {each.name.upper(): each.key_env for each in providers if each.key_env}
     for variable in given:
+        also = keys.get(OTHER_NAMES.get(variable.removesuffix("_API_KEY"), ""))
+        if also and variable.endswith("_API_KEY") and not environ.get(also):
+            yield Unread(variable, f"has no effect: if it is a key to this provider, name it {also}", is_mistake=False)
         if (meant := _misspelt_key(variable, keys)) and not environ.get(meant):
             yield Unread(variable, f"has no effect, did you mean {meant}?", is_mistake=True)
 

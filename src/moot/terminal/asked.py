@@ -41,9 +41,6 @@ class Asked(NamedTuple):
 
     def _given(self) -> dict[str, JsonValue]:
         options = {name: value for name, value in self.options.items() if value is not None}
-        for name, value in options.items():
-            if isinstance(value, str) and not value.strip(" ,"):
-                raise InvalidInput(f"--{name.replace('_', '-')} is empty: say which, or leave it out")
         return options | dict(map(_key_value, self.set))
 
     async def settings(self, formats: Mapping[str, AnyFormat]) -> dict[str, JsonValue]:

@@ -10,7 +10,7 @@ import click
 from moot.terminal import options
 from moot.terminal.command import Command, refuse_unused, run
 from moot.terminal.help import EXAMPLE_DEBATES, FORMATS, USUAL_FORMAT, beginning_with
-from moot.terminal.options import FILE, NUMBER, Number, argument, flag, option
+from moot.terminal.options import FILE, NUMBER, Number, argument, flag, option, words
 
 EXPORTS = ("md", "json", "html", "argdown", "aif", "jsonl")
 
@@ -141,11 +141,11 @@ COMMANDS = (
         "Answer a debate that waits, and go on with it; or guide one that runs.",
         options.debate_id,
         flag("--continue", help="Let the next round begin."),
-        option("--guide", metavar="TEXT", help="Guidance for all that follows."),
+        words("--guide", metavar="TEXT", help="Guidance for all that follows."),
         flag("--end", help="End the rounds and conclude."),
-        option("--answer", metavar="TEXT", help="The answer to a question."),
+        words("--answer", metavar="TEXT", help="The answer to a question."),
         flag("--approve", help="Approve the decision."),
-        option("--reject", metavar="REASON", help="Reject the decision; '' for no reason."),
+        words("--reject", metavar="REASON", help="Reject the decision; '' for no reason."),
         option("--output", "-o", type=FILE, metavar="DIR", help="Where an approved decision is written."),
         *options.tape,
         options.events,
@@ -177,7 +177,7 @@ COMMANDS = (
         "Rate the outcome of a debate.",
         options.debate_id,
         argument("stars", type=NUMBER, help="1 to 5."),
-        option("--comment", default="", metavar="TEXT", help="Why."),
+        words("--comment", default="", metavar="TEXT", help="Why."),
         examples=('moot rate DEB-k3v8q2ab 4 --comment "Missed the licence"',),
     ),
     Command(

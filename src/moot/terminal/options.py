@@ -35,7 +35,22 @@ PORT = Number(0, 65535)
 FILE = click.Path(path_type=Path)
 
 
+class _Option(click.Option):
+    """Refuses a value that is none, as of a variable that nobody set: it would have no effect, or stand for here."""
+
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        for each in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(each, str) and not each.strip(" ,"):
+                raise click.UsageError(f"{self.opts[0]} is empty: say which, or leave it out", ctx)
+        return super().type_cast_value(ctx, value)
+
+
 def option(*names: str, **about: Any) -> click.Option:
+    return _Option(names, **about)
+
+
+def words(*names: str, **about: Any) -> click.Option:
+    """What a person says, which may be nothing."""
     return click.Option(names, **about)
 
 

@@ -10,6 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -22,7 +23,7 @@ from moot.core.events import StepRetrying
 from moot.core.format import AnyFormat, Starter
 from moot.core.record import LIVE
 from moot.core.stored import StoredDebate
-from moot.errors import MootError
+from moot.errors import MootError, NotFound
 from moot.examples.catalog import examples, find
 from moot.reading.debate import Reading
 from moot.reading.words import STATUS_TEXTS, title_of
@@ -168,7 +169,11 @@ class Home:
             return []
         found = [await self._app.listing.page(PINNED, each) for each in wanted]
         furthest_first = dict.fromkeys(summary.record.id for page in reversed(found) for summary in page)
-        return [await self._app.read(debate_id) for debate_id in islice(furthest_first, PINNED)]
+        readings = []
+        for debate_id in islice(furthest_first, PINNED):
+            with suppress(NotFound):  # deleted since
+                readings.append(await self._app.read(debate_id))
+        return readings
 
 
 def _number(counts: Counter[Wanted], wanted: Wanted) -> int:
