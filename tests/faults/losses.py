@@ -26,7 +26,8 @@ class Timing(NamedTuple):
         return {"MOOT_LEASE_SECONDS": str(self.lease), "MOOT_HEARTBEAT_SECONDS": str(self.heartbeat)}
 
 
-BRIEF = Timing(lease=1.0, heartbeat=0.2)
+BRIEF = Timing(lease=4.0, heartbeat=0.5)
+"""A loaded machine may be late with a heartbeat by seconds."""
 
 
 async def lose_a_worker(place: Place, timing: Timing) -> list[Survival]:

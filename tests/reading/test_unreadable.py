@@ -227,10 +227,9 @@ async def test_a_debate_whose_provider_is_gone_is_shown_and_names_its_model(tmp_
 @pytest.mark.parametrize("data", [{}, {"calls": [1], "opposed": [3], "decision": -1, "templates": [{}]}])
 @pytest.mark.parametrize(("format", "settings"), [("panel", {}), ("critique", {"min_rounds": 1}), ("duel", {})])
 async def test_turns_with_data_of_another_version_are_shown_as_they_were_said(
-    tmp_path: Path, format: str, settings: dict[str, Any], data: dict[str, Any]
+    format: str, settings: dict[str, Any], data: dict[str, Any]
 ) -> None:
-    store = await open_sqlite(tmp_path / "moot.db")
-    app = scripted_app(ScriptedModel(Panelists() if format == "panel" else sensible), store)
+    app = scripted_app(ScriptedModel(Panelists() if format == "panel" else sensible))
     debate = (await app.create(format, "Redis?", {"max_rounds": 1, "depth": "normal", **settings})).id
     await app.run(debate, lambda event: None)
     stored = await app.load(debate)
