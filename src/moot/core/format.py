@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias
 
@@ -138,6 +138,7 @@ class Format(Generic[S, O_co]):
     script: Callable[[Debate[S]], Script[Lazy[O_co]]]
     folder: Path
     """Where its prompt files are, `rules.md` and one `<kind>.md` for each kind."""
+    _: KW_ONLY
     titles: Callable[[Debate[S]], Mapping[str, str]] = lambda debate: {}
     """How readers call the seats that are cast while the debate runs; those it leaves out keep their own title."""
     restated: Callable[[Debate[S]], str] = lambda debate: ""

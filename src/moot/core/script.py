@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -60,6 +60,7 @@ class Debate(Generic[S]):
     settings: S
     seats: Mapping[str, SeatSettings]
     transcript: list[Turn] = field(default_factory=list)
+    _: KW_ONLY
     steps: list[Step] = field(default_factory=list)
     """The step each turn of the transcript answered, in the same order."""
     stop_reason: str | None = None

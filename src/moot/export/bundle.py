@@ -93,7 +93,7 @@ def moment(text: str) -> float:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Tally:
     """What was written so far."""
 

@@ -41,7 +41,7 @@ class Totals:
         return tuple(sorted(found, key=lambda each: (-each.debates, each.format, each.models)))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Sums:
     debates: int = 0
     rated: int = 0

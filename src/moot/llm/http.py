@@ -60,7 +60,7 @@ class Capabilities(Protocol):
 CapabilitiesT = TypeVar("CapabilitiesT", bound=Capabilities)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Call(Generic[CapabilitiesT]):
     request: Request
     on_text: Callable[[str], None]

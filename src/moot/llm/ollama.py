@@ -89,7 +89,9 @@ class OllamaClient:
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         context = await self._context(request)
         takes = replace(self._learned.get(request.model, OllamaTakes()), context=context)
-        call = Call(request, on_text, WIRE, OllamaTakes(), takes, self._learned)
+        call = Call(
+            request=request, on_text=on_text, wire=WIRE, first=OllamaTakes(), takes=takes, learned=self._learned
+        )
         return await self._server.complete(call, self.list_models)
 
     async def list_models(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ class OpenAIClient:
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         first = self._takes(request.model)
         takes = self._learned.get(request.model, first)
-        call = Call(request, on_text, WIRE, first, takes, self._learned)
+        call = Call(request=request, on_text=on_text, wire=WIRE, first=first, takes=takes, learned=self._learned)
         return await self._server.complete(call, self.list_models)
 
     async def list_models(self) -> tuple[str, ...]:

@@ -154,11 +154,19 @@ class ResearchPlayer:
             told = "No tool could be reached to look things up with."
             voice.say(told)
             return PlayerReply(told, {"calls": []}, marks=("without:research",))
-        research = _Research(debate, step, voice, tools, self.model, self.toolbox, self.library)
+        research = _Research(
+            debate=debate,
+            step=step,
+            voice=voice,
+            tools=tools,
+            model=self.model,
+            toolbox=self.toolbox,
+            library=self.library,
+        )
         return await research.done(f"{self.format.title(research.asker, debate)}: ")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Research:
     """What one debater has looked up before one speech."""
 

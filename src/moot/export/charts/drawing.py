@@ -40,7 +40,7 @@ SHAPES: tuple[Points, ...] = (
 ENGLISH = languages()["en"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """A picture, and the same as a table: the first column names the row, the others hold numbers."""
 
@@ -95,7 +95,15 @@ def chart(
         "</svg>",
     )
     cells = tuple(tuple(map(in_one_line, row)) for row in (header, *rows))
-    return Chart(title, "\n".join(svg), cells[0], cells[1:], finding, width > WIDTH, tuple(key))
+    return Chart(
+        title=title,
+        svg="\n".join(svg),
+        header=cells[0],
+        rows=cells[1:],
+        finding=finding,
+        wide=width > WIDTH,
+        key=tuple(key),
+    )
 
 
 def in_key(mark: str) -> str:

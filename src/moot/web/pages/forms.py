@@ -32,7 +32,7 @@ class Option:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
     """One field; `name` is what it is posted under, `value` what it shows."""
 
@@ -216,19 +216,20 @@ def _made(
     is_posted = any(form_values.under(key, full) for key in posted)
     usual = form_values.as_posted(full, name, schema, shown)
     given = posted if is_posted else usual
+    has_rows = widget in ("rows", "number_or_list")
     return FormField(
-        full,
-        label(name, schema),
-        widget,
-        _group(format, name),
-        capitalized(schema.get("description", "")),
-        form_values.last(given, full),
-        faults.get(name, ""),
-        _options(schema, choices, widget),
-        tuple(given.get(f"{full}.pick", ())),
-        tuple(_seat_fields(format, name, given, faults)) if widget == "seats" else (),
-        tuple(_row_fields(full, form_values.rows_of(schema), given)) if widget in ("rows", "number_or_list") else (),
-        is_posted and _differs(widget, full, schema, posted, usual),
+        name=full,
+        label=label(name, schema),
+        widget=widget,
+        group=_group(format, name),
+        hint=capitalized(schema.get("description", "")),
+        value=form_values.last(given, full),
+        fault=faults.get(name, ""),
+        options=_options(schema, choices, widget),
+        chosen=tuple(given.get(f"{full}.pick", ())),
+        parts=tuple(_seat_fields(format, name, given, faults)) if widget == "seats" else (),
+        rows=tuple(_row_fields(full, form_values.rows_of(schema), given)) if has_rows else (),
+        changed=is_posted and _differs(widget, full, schema, posted, usual),
     )
 
 
@@ -259,7 +260,8 @@ def _hints(description: str) -> dict[str, str]:
 def _seat_fields(format: AnyFormat, name: str, given: Posted, faults: Mapping[str, str]) -> Iterator[FormField]:
     for seat in format.usual_seats:
         full, fault = f"{format.name}.{name}.{seat.name}", faults.get(f"{name}.{seat.name}", "")
-        yield FormField(full, seat.title, "line", value=form_values.last(given, full), fault=fault)
+        value = form_values.last(given, full)
+        yield FormField(name=full, label=seat.title, widget="line", value=value, fault=fault)
 
 
 def _row_fields(full: str, parts: Mapping[str, Schema], given: Posted) -> Iterator[tuple[FormField, ...]]:
@@ -272,5 +274,5 @@ def _row_fields(full: str, parts: Mapping[str, Schema], given: Posted) -> Iterat
 def _part(full: str, name: str, schema: Schema, given: Posted) -> FormField:
     usual = "" if schema.get("default") is None else str(schema["default"])
     widget = form_values.widget_of(name, schema)
-    options = _options(schema, (), widget)
-    return FormField(full, label(name, schema), widget, value=form_values.last(given, full, usual), options=options)
+    options, value = _options(schema, (), widget), form_values.last(given, full, usual)
+    return FormField(name=full, label=label(name, schema), widget=widget, value=value, options=options)

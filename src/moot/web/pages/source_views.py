@@ -51,7 +51,7 @@ class Quoted(NamedTuple):
     turns: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePage:
     use: SourceUse
     use_text: str
@@ -80,7 +80,15 @@ def source_page(reading: Reading, tag: str, part: int) -> SourcePage:
     )
     more = max(0, len(use.passages) - MAX_LISTED)
     words = use_text(reading.record.language, use.use)
-    return SourcePage(use, words, read_text(reading, use.tag), part, tuple(_blocks(use, part)), tuple(quoted), more)
+    return SourcePage(
+        use=use,
+        use_text=words,
+        read=read_text(reading, use.tag),
+        part=part,
+        blocks=tuple(_blocks(use, part)),
+        quoted=tuple(quoted),
+        more=more,
+    )
 
 
 def source_url(use: SourceUse, at: int, anchor: str) -> str:

@@ -96,7 +96,7 @@ def cell_text(cell: Cell) -> str:
 # The turns, round by round, with who spoke beside whom
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnCard:
     event: TurnFinished
     colour: int
@@ -134,9 +134,17 @@ def cards(reading: Reading) -> Iterator[Cards]:
         html = cited_speech(event.content, citing)
         spoken = words.is_speech(reading.format, event) and bool(event.content or event.marks)
         line = in_a_line(html.striptags()) if spoken else _aside(event, reading.format)
-        colour, chair = colours.get(event.seat, 0), event.seat in chairs
         folded = event.kind in reading.format.folded
-        return TurnCard(event, colour, spoken, html, line, chair, event.position in beside and not folded, folded)
+        return TurnCard(
+            event=event,
+            colour=colours.get(event.seat, 0),
+            spoken=spoken,
+            html=html,
+            line=line,
+            chair=event.seat in chairs,
+            beside=event.position in beside and not folded,
+            folded=folded,
+        )
 
     for title, events in reading.sections:
         yield Cards(title, tuple(map(card, events)))
