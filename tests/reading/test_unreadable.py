@@ -291,3 +291,32 @@ async def test_a_chart_that_cannot_be_drawn_of_a_debate_is_left_out_and_the_log_
         f"a part of {debate} is not shown: its format raised ZeroDivisionError('division by zero')"
     ]
     assert export(Reading(reading.stored, broken), "html") != ""
+
+
+def _faulty(*_: object) -> Any:
+    return [][1]
+
+
+@pytest.mark.parametrize("part", ["document", "headline", "table", "notes", "script"])
+async def test_what_a_format_fails_to_show_is_named_in_the_log(part: str, caplog: Any) -> None:
+    app = scripted_app(ScriptedModel(sensible))
+    debate = (await app.create("duel", "Cats?", {"max_rounds": 1, "depth": "quick"})).id
+    await app.run(debate, lambda event: None)
+    reading = await app.read(debate)
+    stored, format = reading.stored, reading.format
+    if part in ("notes", "script"):
+        format = replace(format, **{part: _faulty})
+        stored = stored._replace(record=replace(stored.record, status=Status.WAITING))
+    else:
+        format = replace(format, outcome=type("Faulty", (format.outcome,), {part: _faulty}))
+    broken = Reading(stored, format)
+    shown = {
+        "document": lambda: broken.document,
+        "headline": lambda: broken.headline,
+        "table": lambda: broken.headline,
+        "notes": lambda: broken.events,
+        "script": lambda: broken.question,
+    }
+    shown[part]()
+    raised = "its format raised IndexError('list index out of range')"
+    assert {*caplog.messages} == {f"a part of {debate} is not shown: {raised}"}

@@ -53,6 +53,7 @@ def test_a_demo_needs_nothing_that_is_configured_and_keeps_nothing(
     shown = moot(capsys, "demo", "caching")
     assert (shown.code, shown.err) == (0, "")
     assert "Should we use Redis or PostgreSQL for caching?" in shown.out
+    assert ("Carried the decision: S1" in shown.out, "moot show DEB-" in shown.out) == (True, False)
     data = Path(os.environ["XDG_DATA_HOME"]) / "moot"
     assert [path.name for path in data.iterdir()] == ["moot.log"]
 

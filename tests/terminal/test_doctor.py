@@ -167,6 +167,21 @@ def test_a_misspelt_variable_of_a_provider_fails_and_one_of_another_program_is_t
     assert (ran.code, said in ran.out) == (0, True), ran.out
 
 
+def test_what_the_settings_give_to_others_is_no_variable_without_effect(server: ModelServer, tmp_path: Path) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text(
+        "research:\n"
+        "  web: {command: nonesuch, tools: [search], env: [GOOGLE_API_KEY]}\n"
+        "  docs: {url: 'http://127.0.0.1:9/mcp', tools: [search], key_env: OPENAPI_API_KEY}\n"
+        "webhooks: [{url: 'https://chat.example/x', secret_env: MISTRALS_API_KEY}]\n"
+        "workflow: {webhook: 'https://chat.example/x', secret_env: CLAUDE_API_KEY}\n"
+    )
+    own = ("GOOGLE", "OPENAPI", "MISTRALS", "CLAUDE")
+    env = {"MOOT_MODEL": server.model, "MOOT_CONFIG": str(config), **{f"{name}_API_KEY": "x" for name in own}}
+    ran = run("doctor", env={**env, "DEEPSEK_API_KEY": "x"})
+    assert re.findall("variable (.*)", ran.out) == ["DEEPSEK_API_KEY"], ran.out
+
+
 @pytest.mark.parametrize(
     ("settings", "what", "said"),
     [

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import count, takewhile
 from typing import Any
+
+from pydantic import ValidationError
 
 from moot.core.changes import apply, is_change
 from moot.core.coverage import with_sources
@@ -16,12 +19,20 @@ from moot.core.format import USE_ITS_VERSION, AnyFormat
 from moot.core.script import Concluded, Debate, Lazy
 from moot.errors import ScriptChanged
 
+log = logging.getLogger(__name__)
+
 CHANGED = (ScriptChanged, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 """What is raised where a format cannot read the turns or settings that another version of it stored."""
 INTERRUPTIONS = {("clock", "limit"), ("human", "conclude")}
 """Turns that answer no step: from there the script goes on with its closing steps."""
 REMARK = ("human", "remark")
 """A person's words between two steps: a turn that answers no step and changes nothing but what is read from then on."""
+
+
+def log_fault(debate_id: str, error: Exception) -> None:
+    """In the log, for it may be a fault of the format's own; not where it is plainly another version's."""
+    if not isinstance(error, ScriptChanged | ValidationError):
+        log.warning("a part of %s is not shown: its format raised %r", debate_id, error)
 
 
 def next_steps(record: Record, turns: Sequence[Turn], format: AnyFormat) -> tuple[Step, ...]:
@@ -52,7 +63,8 @@ def turn_events(record: Record, turns: Sequence[Turn], format: AnyFormat) -> Ite
     for turn in turns:
         try:
             title, notes = format.title(turn.seat, debate), format.notes_on(debate, turn)
-        except CHANGED:
+        except CHANGED as error:
+            log_fault(record.id, error)
             title, notes = format.title(turn.seat), ()
         yield turn_finished(record.id, turn, title, notes)
         with suppress(*CHANGED):

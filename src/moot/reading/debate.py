@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,13 +20,12 @@ from moot.core.format import AnyFormat, Side
 from moot.core.page import OutcomePage
 from moot.core.points import Point
 from moot.core.record import LIVE, usage_of
-from moot.core.replay import CHANGED, next_steps, turn_events
+from moot.core.replay import CHANGED, log_fault, next_steps, turn_events
 from moot.core.research import Finding
 from moot.core.script import Debate
 from moot.core.stored import StoredDebate
 from moot.core.trace import Trace, trace
 from moot.core.trust import Basis, Coverage, Trust
-from moot.errors import ScriptChanged
 from moot.reading.history import open_question
 from moot.reading.page import usual_page
 from moot.reading.sources import sources_view
@@ -39,7 +37,6 @@ from moot.text.language import Language
 from moot.text.markdown import unmarked
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 
 class Section(NamedTuple):
@@ -136,7 +133,8 @@ class Reading:
         """The outcome as a document of the format's own."""
         try:
             text = self.outcome.document(self.record, self.turns) if self.outcome else None
-        except CHANGED:
+        except CHANGED as error:
+            log_fault(self.record.id, error)
             return None
         if text is None or self.record.origin is None:
             return text
@@ -287,8 +285,7 @@ class Reading:
         try:
             return part(self.debate if turns is None else self._debate(turns))
         except CHANGED as error:
-            if not isinstance(error, ScriptChanged | ValidationError):  # it may be a fault of the format's own
-                log.warning("a part of %s is not shown: its format raised %r", self.record.id, error)
+            log_fault(self.record.id, error)
             return otherwise
 
     def _debate(self, turns: Iterable[Turn], record: Record | None = None) -> Debate[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.core import events
 from moot.core.debate import Record, Status
 from moot.core.format import AnyFormat
-from moot.core.replay import CHANGED, next_steps, turn_events
+from moot.core.replay import CHANGED, log_fault, next_steps, turn_events
 from moot.core.stored import StoredDebate
 from moot.core.trace import trace
 from moot.errors import MootError
@@ -59,7 +59,8 @@ def open_question(stored: StoredDebate, format: AnyFormat) -> events.Waiting | N
         return None
     try:
         return waiting(stored, format)
-    except CHANGED:  # a format that has changed asks nothing any more
+    except CHANGED as error:  # a format that has changed asks nothing any more
+        log_fault(stored.record.id, error)
         return None
 
 

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from moot.core.debate import JsonObject, Outcome, Record, Seat, Settings
 from moot.core.format import USE_ITS_VERSION, AnyFormat, Format
-from moot.core.replay import CHANGED
+from moot.core.replay import CHANGED, log_fault
 from moot.core.script import Debate
 from moot.core.table import Rows
 from moot.errors import ScriptChanged
@@ -43,7 +43,8 @@ def read_outcome(record: Record, format: AnyFormat) -> Outcome | None:
     try:
         outcome = format.outcome.model_validate(record.outcome)
         _ = outcome.headline(), outcome.table()
-    except CHANGED:
+    except CHANGED as error:
+        log_fault(record.id, error)
         return UnreadableOutcome.model_validate(record.outcome)
     return outcome
 

@@ -57,7 +57,7 @@ async def demo(name: str | None, speed: float) -> Exit:
             view.note(KEYS)
         pace = speed if console.is_terminal else 0
         await _until_interrupted(_show(played, view, pace, how.talks, console.is_dumb_terminal))
-    print_outcome(console, played.reading)
+    print_outcome(console, played.reading, kept=False)
     if not how.talks:
         print_note(console, WAYS)
         return Exit.DONE

@@ -203,8 +203,18 @@ def _name_checks(app: App) -> Iterator[_Check]:
 
 def _variable_checks(app: App) -> Iterator[_Check]:
     seats = (seat for format in app.formats.values() for seat in format.seats if seat.player == "model")
+    named = set(_named_variables(app.settings))
     for each in unread(app.environ, app.models.shown, {seat.group for seat in seats if not seat.like}):
-        yield _Check(not each.is_mistake, f"variable {each.variable}", each.why)
+        if each.variable not in named:
+            yield _Check(not each.is_mistake, f"variable {each.variable}", each.why)
+
+
+def _named_variables(chosen: settings.AppSettings) -> Iterator[str | None]:
+    """Those that are for others than the providers of models."""
+    for server in chosen.research.values():
+        yield from (server.key_env, *server.env)
+    for hook in (*chosen.webhooks, chosen.workflow):
+        yield hook.secret_env if hook else None
 
 
 def _told_checks(app: App) -> Iterator[_Check]:

@@ -299,7 +299,8 @@ def print_note(console: Console, text: str, style: str = "dim") -> None:
         console.file.write(f"\n{text}\n")
 
 
-def print_outcome(console: Console, reading: Reading) -> None:
+def print_outcome(console: Console, reading: Reading, *, kept: bool = True) -> None:
+    """With where to read more, unless nothing is `kept` of the debate."""
     outcome = reading.outcome
     if outcome is None:
         return
@@ -313,8 +314,8 @@ def print_outcome(console: Console, reading: Reading) -> None:
     for text in chart_texts(reading.charts, outcome.say):
         print_note(console, text)
     if reading.sources.sources:
-        lines = [*map(printable, summary_lines(reading)), f"moot show {reading.record.id} --sources tells more."]
-        print_note(console, "\n".join(lines))
+        more = [f"moot show {reading.record.id} --sources tells more."] if kept else []
+        print_note(console, "\n".join([*map(printable, summary_lines(reading)), *more]))
 
 
 def _print_document(console: Console, text: str) -> None:
